@@ -1,0 +1,2 @@
+// Package lease is exclusive ownership of named workloads by living processes.
+package lease
