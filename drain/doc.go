@@ -1,0 +1,2 @@
+// Package drain is the graceful stop: finish what is in flight, take nothing new, then let go.
+package drain
