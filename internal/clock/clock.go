@@ -19,6 +19,9 @@ type Clock interface {
 	Slept() time.Duration
 	// NewTimer returns a timer that fires once after d of this clock.
 	NewTimer(d time.Duration) Timer
+	// SleepPoll is how often a waiter must look at Slept, because timers do not run during
+	// suspension and fire late by all of it; 0 where the machine's sleep cannot be seen.
+	SleepPoll() time.Duration
 	// Float64 returns a number in [0, 1): the random part of waits, here so that a simulation replays.
 	Float64() float64
 }
@@ -43,6 +46,7 @@ type machine struct{}
 func (machine) Now() time.Time                 { return time.Now() }
 func (machine) Slept() time.Duration           { return slept() }
 func (machine) NewTimer(d time.Duration) Timer { return timer{time.NewTimer(d)} }
+func (machine) SleepPoll() time.Duration       { return sleepPoll }
 func (machine) Float64() float64               { return rand.Float64() }
 
 type timer struct{ t *time.Timer }

@@ -6,6 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// sleepPoll bounds how late a deadline that passed during suspension is acted on after the resume.
+const sleepPoll = 50 * time.Millisecond
+
 // slept is CLOCK_BOOTTIME minus CLOCK_MONOTONIC: the first counts suspended time, the second does not.
 // The two are read one after the other; the error is far below any margin.
 func slept() time.Duration {

@@ -1,0 +1,307 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/tenure-go/tenure/internal/call"
+)
+
+// answer is what came of a request.
+type answer struct {
+	request
+	in           Incarnation
+	numbered     bool // in is filled: the operation answers an incarnation
+	grant        Grant
+	renewal      Renewal
+	verification Verification
+	err          error
+	took         time.Duration
+	heard        chan struct{} // closed once applied, for Hold.Check
+}
+
+// ask makes the store call of r, bounded by r.limit whatever the store does.
+func (k *Keeper) ask(ctx context.Context, r request) answer {
+	m, s := k.manager, r.session.Session
+	a, err := call.Do(ctx, &k.gate, r.op, r.limit, func(ctx context.Context) (a answer, err error) {
+		switch r.op {
+		case "OpenSession":
+			a.in, err = m.OpenSession(ctx, s)
+			a.numbered = true
+		case "Renew":
+			a.renewal, err = m.Renew(ctx, s)
+			a.in, a.numbered = a.renewal.Incarnation, true
+		case "Acquire":
+			keys := make([]string, len(r.entries))
+			for i, e := range r.entries {
+				keys[i] = e.key
+			}
+			a.grant, err = m.Acquire(ctx, s, keys)
+			a.in, a.numbered = a.grant.Incarnation, true
+		case "Verify":
+			a.verification, err = m.Verify(ctx, s, r.leases)
+			a.in, a.numbered = a.verification.Incarnation, true
+		case "Release":
+			err = m.Release(ctx, s, r.leases)
+		case "CloseSession":
+			err = m.CloseSession(ctx, s)
+		}
+		return a, err
+	})
+	a.request, a.err, a.took = r, err, k.line.Now()-r.sent
+	return a
+}
+
+// apply draws the consequences of an answer. The loop calls it.
+func (k *Keeper) apply(a answer) {
+	if a.heard != nil {
+		defer close(a.heard)
+	}
+	k.emitCall(CallEvent{Op: a.op, Err: a.err, Took: a.took})
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.line.Now()
+	// A term whose deadline has passed is over, whatever this answer says.
+	k.expire(now)
+	if a.lane == laneRenew {
+		k.noteRenew(a, now)
+	}
+	if a.session != k.session {
+		return // of a session that is no longer the current one
+	}
+	if a.lane >= 0 {
+		k.lanes[a.lane].busy = false
+	}
+	if errors.Is(a.err, ErrSessionLapsed) {
+		k.dropSession(ReasonExpired)
+		return
+	}
+	if a.err == nil && a.numbered && !k.enter(a.in, now) {
+		// An answer of an earlier incarnation proves nothing: as if it had been lost.
+		a.err = ErrUnavailable
+	}
+	if a.err != nil {
+		k.failed(a, now)
+		return
+	}
+	if a.lane >= 0 {
+		k.lanes[a.lane].wait, k.lanes[a.lane].at = 0, now
+	}
+	switch a.op {
+	case "OpenSession":
+		k.opened(a, now)
+	case "Renew":
+		k.renewed(a)
+	case "Acquire":
+		k.acquired(a, now)
+	case "Verify":
+		k.verified(a)
+	case "Release":
+		done := k.releases[:k.releasing]
+		k.releases, k.releasing = append([]pending(nil), k.releases[k.releasing:]...), 0
+		for _, p := range done {
+			k.letGone(p)
+		}
+	}
+}
+
+// enter notes the incarnation of an answer and reports whether the answer counts.
+func (k *Keeper) enter(in Incarnation, now time.Duration) bool {
+	if in.Number < k.incarnation {
+		return false
+	}
+	k.frozenUntil = now + in.FrozenFor
+	if in.Number == k.incarnation {
+		return true
+	}
+	if len(k.holds) > 0 {
+		held := len(k.holds)
+		k.logs(func(l *slog.Logger) {
+			l.Warn("the store began a new incarnation; proving every lease again", "incarnation", in.Number, "held", held, "frozenFor", in.FrozenFor)
+		})
+	}
+	k.incarnation = in.Number
+	for _, h := range k.holds {
+		// Not proven here: it keeps the deadline that it has, until it is verified.
+		h.fixed.Store(int64(h.deadline()))
+		k.suspect[h] = struct{}{}
+	}
+	k.lanes[laneVerify].at = now
+	return true
+}
+
+// failed schedules another try of what got no usable answer.
+func (k *Keeper) failed(a answer, now time.Duration) {
+	unknown := !errors.Is(a.err, ErrInvalid) && !errors.Is(a.err, ErrClosed) && !errors.Is(a.err, ErrReadOnlyStore)
+	k.logs(func(l *slog.Logger) { l.Warn("store call failed", "op", a.op, "error", a.err, "took", a.took) })
+	if a.lane < 0 {
+		return
+	}
+	lane := &k.lanes[a.lane]
+	lane.wait = min(max(2*lane.wait, k.timing.RenewInterval/16), k.timing.RenewInterval)
+	lane.at = now + k.spread(lane.wait)
+	if a.lane == laneRelease {
+		k.releasing = 0
+	}
+	for _, e := range a.entries {
+		e.asking = false
+		e.unsettled = e.unsettled || unknown
+		e.nextTry = lane.at
+		k.reschedule(e)
+	}
+}
+
+func (k *Keeper) opened(a answer, now time.Duration) {
+	deadline := a.sent + k.timing.LeaseTTL - k.timing.Margin
+	if now >= deadline {
+		k.dropSession(ReasonUnreachable) // the answer took longer than the session lives
+		return
+	}
+	a.session.open = true
+	a.session.deadline.Store(int64(deadline))
+	k.lanes[laneRenew].at = a.sent + k.spread(k.timing.RenewInterval)
+	k.lanes[laneVerify].at = a.sent + k.spread(k.timing.RenewInterval)
+}
+
+func (k *Keeper) renewed(a answer) {
+	old := a.session.deadline.Load()
+	for _, l := range a.renewal.Unknown {
+		if h := k.live(l); h != nil {
+			h.fixed.CompareAndSwap(0, old)
+			k.suspect[h] = struct{}{}
+		}
+	}
+	// It never moves back: answers may come in another order than their requests were sent.
+	a.session.deadline.Store(max(old, int64(a.sent+k.timing.LeaseTTL-k.timing.Margin)))
+	k.lanes[laneRenew].at = a.sent + k.spread(k.timing.RenewInterval)
+	for _, l := range a.renewal.Lost {
+		if h := k.live(l.Lease); h != nil {
+			k.lose(h, l.Reason)
+		}
+	}
+	if a.renewal.Revision != a.session.revision {
+		a.session.revision = a.renewal.Revision
+		k.suspectAll()
+	}
+}
+
+// suspectAll has every live term verified before the rotation goes on.
+func (k *Keeper) suspectAll() {
+	for _, h := range k.holds {
+		k.suspect[h] = struct{}{}
+	}
+	k.lanes[laneVerify].at = 0
+}
+
+// live returns the live term of exactly this lease, if there is one.
+func (k *Keeper) live(l Lease) *Hold {
+	e := k.entries[l.Key]
+	if e == nil || e.hold == nil || e.hold.lease.Token != l.Token || e.hold.over.Load() != nil {
+		return nil
+	}
+	return e.hold
+}
+
+func (k *Keeper) verified(a answer) {
+	for _, l := range a.verification.Lost {
+		if h := k.live(l.Lease); h != nil {
+			k.lose(h, l.Reason)
+		}
+	}
+	for _, h := range a.holds {
+		if h.over.Load() == nil {
+			h.fixed.Store(0) // proven here: it follows its session again
+			delete(k.suspect, h)
+		}
+	}
+	if a.lane == laneVerify && len(k.suspect) == 0 {
+		k.lanes[laneVerify].at = a.sent + k.spread(k.timing.RenewInterval)
+	}
+}
+
+func (k *Keeper) acquired(a answer, now time.Duration) {
+	for _, l := range a.grant.Leases {
+		if e := k.entries[l.Key]; e != nil && e.asking {
+			e.asking = false
+			k.granted(e, l, a.session, now)
+		}
+	}
+	for _, r := range a.grant.Refused {
+		if e := k.entries[r.Key]; e != nil && e.asking {
+			e.asking, e.unsettled = false, false
+			e.nextTry = now + max(r.RetryAfter, time.Millisecond)
+			if c := e.claim; c != nil && e.contending {
+				k.notices = append(k.notices, func() { c.claimant.Refused(r) })
+			}
+			k.reschedule(e)
+		}
+	}
+	for _, e := range a.entries {
+		if e.asking { // the store answered for fewer keys than it was asked
+			e.asking, e.unsettled = false, true
+			e.nextTry = now + k.timing.RenewInterval
+			k.reschedule(e)
+		}
+	}
+}
+
+// granted begins a term, or gives back what nobody wants any more.
+func (k *Keeper) granted(e *entry, l Lease, s *session, now time.Duration) {
+	e.unsettled = false
+	if !e.contending || e.claim == nil || l.Token <= k.ended[e.key] {
+		k.ended[e.key] = max(k.ended[e.key], l.Token)
+		e.strays++
+		e.nextTry = now + k.timing.RenewInterval/4
+		k.releases = append(k.releases, pending{lease: l, entry: e})
+		k.reschedule(e)
+		return
+	}
+	h := &Hold{keeper: k, entry: e, lease: l, session: s, pos: len(k.holds)}
+	e.hold, e.contending = h, false
+	k.holds = append(k.holds, h)
+	k.reschedule(e)
+	c := e.claim
+	k.notices = append(k.notices, func() { c.claimant.Granted(h) })
+	k.emitTerm(TermEvent{Kind: TermGranted, Lease: l})
+	k.logs(func(lg *slog.Logger) { lg.Info("lease granted", "lease", l) })
+}
+
+func (k *Keeper) noteRenew(a answer, now time.Duration) {
+	if len(k.observe.renew) == 0 {
+		return
+	}
+	k.emitRenew(RenewEvent{
+		Owner: k.owner, Err: a.err, Took: a.took, Held: len(k.holds), Incarnation: a.in.Number,
+		Left: max(time.Duration(a.session.deadline.Load())-now, 0),
+	})
+}
+
+// check is Hold.Check: a Verify of one lease, applied like any other.
+func (k *Keeper) check(ctx context.Context, h *Hold) error {
+	left := h.Left()
+	if left <= 0 {
+		k.poke()
+		if err := h.Err(); err != nil {
+			return err
+		}
+		return &LostError{Lease: h.lease, Reason: ReasonUnreachable}
+	}
+	r := request{op: "Verify", lane: -1, session: h.session, sent: k.line.Now(), limit: min(left, k.timing.CallTimeout), holds: []*Hold{h}, leases: []Lease{h.lease}}
+	a := k.ask(ctx, r)
+	a.heard = make(chan struct{})
+	select {
+	case k.answers <- a:
+		<-a.heard
+	case <-k.done:
+	case <-ctx.Done():
+	}
+	if err := h.Err(); err != nil {
+		return err
+	}
+	if !h.Valid() {
+		return &LostError{Lease: h.lease, Reason: ReasonUnreachable}
+	}
+	return a.err
+}

@@ -1,0 +1,119 @@
+package lease
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/tenure-go/tenure/instance"
+)
+
+// RenewObserver hears of every answer to a renewal or opening of a session. Observers are called
+// in order, from a goroutine of the keeper's Run that no deadline depends on: a slow one delays nobody,
+// and loses its oldest events when thousands wait.
+type RenewObserver interface{ ObserveRenew(RenewEvent) }
+
+// RenewEvent is one attempt to renew.
+type RenewEvent struct {
+	Owner instance.ID
+	// Err is nil for success; otherwise it matches one of this package's errors.
+	Err error
+	// Took is the duration of the call.
+	Took time.Duration
+	// Left is what the session had left when the answer came: the margin that a late answer eats.
+	Left time.Duration
+	// Held is the number of terms that the renewal keeps alive.
+	Held        int
+	Incarnation uint64
+}
+
+// TermObserver hears of the beginning and the end of each term.
+type TermObserver interface{ ObserveTerm(TermEvent) }
+
+// TermEvent is one step of a term.
+type TermEvent struct {
+	Kind  TermKind
+	Lease Lease
+	// Reason is set for TermLost.
+	Reason Reason
+}
+
+// TermKind says what happened to a term.
+type TermKind string
+
+// The steps of a term. Each granted term is lost at most once and released at most once.
+const (
+	TermGranted  TermKind = "granted"
+	TermLost     TermKind = "lost"
+	TermReleased TermKind = "released"
+)
+
+// CallObserver hears of every store call that the keeper made.
+type CallObserver interface{ ObserveCall(CallEvent) }
+
+// CallEvent is one store call.
+type CallEvent struct {
+	// Op is the name of the Manager's method.
+	Op string
+	// Err is nil for success.
+	Err  error
+	Took time.Duration
+}
+
+type observers struct {
+	renew []RenewObserver
+	term  []TermObserver
+	call  []CallObserver
+}
+
+func splitObservers(all []any) observers {
+	var o observers
+	for _, x := range all {
+		if v, ok := x.(RenewObserver); ok {
+			o.renew = append(o.renew, v)
+		}
+		if v, ok := x.(TermObserver); ok {
+			o.term = append(o.term, v)
+		}
+		if v, ok := x.(CallObserver); ok {
+			o.call = append(o.call, v)
+		}
+	}
+	return o
+}
+
+func (k *Keeper) emitRenew(e RenewEvent) {
+	if len(k.observe.renew) > 0 {
+		k.events.Post(func() {
+			for _, o := range k.observe.renew {
+				o.ObserveRenew(e)
+			}
+		})
+	}
+}
+
+func (k *Keeper) emitTerm(e TermEvent) {
+	if len(k.observe.term) > 0 {
+		k.events.Post(func() {
+			for _, o := range k.observe.term {
+				o.ObserveTerm(e)
+			}
+		})
+	}
+}
+
+func (k *Keeper) emitCall(e CallEvent) {
+	if len(k.observe.call) > 0 {
+		k.events.Post(func() {
+			for _, o := range k.observe.call {
+				o.ObserveCall(e)
+			}
+		})
+	}
+}
+
+// logs posts a log line; handlers are the user's and may block.
+func (k *Keeper) logs(f func(*slog.Logger)) {
+	if k.log != nil {
+		k.events.Post(func() { f(k.log) })
+	}
+}
