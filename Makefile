@@ -1,0 +1,83 @@
+# The front door for people who change Tenure. `make help` lists what there is to do.
+
+GO ?= go
+# Every module of the workspace, as folders.
+MODULES = $(shell $(GO) list -m -f '{{.Dir}}')
+# Built from tools/go.mod at first use, then taken from Go's build cache.
+GOLANGCI = GOWORK=off $(GO) -C tools tool -n golangci-lint
+
+.DEFAULT_GOAL := help
+
+##@ Everyday
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: sample
+sample: ## Run a fleet of real processes on this machine (keys: k d a p q)
+	$(GO) run ./sample
+
+.PHONY: quick
+quick: ## The tests without the race detector; what needs a missing server is skipped
+	$(GO) test work
+
+.PHONY: fmt
+fmt: ## Format everything
+	@lint=$$($(GOLANGCI)) && "$$lint" fmt
+
+.PHONY: tidy
+tidy: ## Tidy every go.mod
+	@for dir in $(MODULES) tools; do echo "tidy $$dir"; GOWORK=off $(GO) -C "$$dir" mod tidy || exit; done
+
+##@ What CI runs (.ci/run)
+
+.PHONY: test
+test: servers vet race modules deps bench-once ## Everything the tests need, then all tests
+
+.PHONY: lint
+lint: ## golangci-lint over all modules, and tidy go.mod files
+	@lint=$$($(GOLANGCI)) && for dir in $(MODULES); do \
+		echo "lint $$dir"; (cd "$$dir" && "$$lint" run ./...) || exit; done
+	@for dir in $(MODULES); do GOWORK=off $(GO) -C "$$dir" mod tidy -diff || exit; done
+
+.PHONY: servers
+servers: ## Install the missing test servers (Debian and Ubuntu; elsewhere says what to install)
+	@.ci/servers
+
+.PHONY: vet
+vet: ## go vet over all modules
+	$(GO) vet work
+
+.PHONY: race
+race: ## All tests under the race detector in a random order; a missing server fails
+	TENURE_REQUIRE_SERVERS=1 $(GO) test -race -shuffle=on -timeout 20m work
+
+.PHONY: modules
+modules: ## Each module alone, without the workspace, as a user's build sees it
+	@for dir in $(MODULES); do echo "alone $$dir"; \
+		(cd "$$dir" && GOWORK=off $(GO) vet ./... && GOWORK=off $(GO) test -short ./...) || exit; done
+
+.PHONY: deps
+deps: ## The import order of the packages, and what the core may depend on
+	GOWORK=off $(GO) test -count=1 -run '^TestDeps' .
+
+.PHONY: bench-once
+bench-once: ## Every benchmark, one iteration each: they still run
+	TENURE_REQUIRE_SERVERS=1 $(GO) test -run='^$$' -bench=. -benchtime=1x work
+
+##@ Longer
+
+.PHONY: bench
+bench: ## Every benchmark at full length
+	$(GO) test -run='^$$' -bench=. -benchmem work
+
+.PHONY: flakes
+flakes: ## The core's tests 50 times over
+	$(GO) test -count=50 -shuffle=on -timeout 60m ./...
+
+.PHONY: cover
+cover: ## Statement coverage of the core, by function
+	$(GO) test -coverprofile=cover.out -coverpkg=./... ./... && $(GO) tool cover -func=cover.out | tail -n 40
