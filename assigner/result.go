@@ -1,0 +1,112 @@
+package assigner
+
+// outcome is what an algorithm decides; finish makes a Plan of it.
+type outcome struct {
+	place    []int32 // workload -> instance, or none
+	quota    []int   // per instance; nil: what it gets is its quota
+	frozen   string
+	deferred int
+	newest   bitset // set by the rollout rule: the instances of the newest version
+}
+
+// positions returns where every workload counts now.
+func (x *Index) positions() []int32 {
+	at := make([]int32, len(x.work))
+	for w := range at {
+		at[w] = x.position(int32(w))
+	}
+	return at
+}
+
+// finish turns a decision into a plan. at is where the workloads counted before.
+func (x *Index) finish(at []int32, o outcome) Plan {
+	p := Plan{
+		Targets:  make([]Target, 0, len(x.work)),
+		Quotas:   make([]Quota, len(x.inst)),
+		Frozen:   o.frozen,
+		Deferred: o.deferred,
+		Digest:   x.digest(),
+	}
+	for i := range x.inst {
+		p.Quotas[i].Instance = x.inst[i].ID
+	}
+	moves := 0
+	for w, i := range o.place {
+		if i != none && i != at[w] {
+			moves++
+		}
+	}
+	p.Moves = make([]Move, 0, moves)
+	for w, i := range o.place {
+		if i == none {
+			p.Unplaceable = append(p.Unplaceable, Unplaced{x.work[w].Key, x.why(w)})
+			continue
+		}
+		p.Targets = append(p.Targets, Target{x.work[w].Key, x.inst[i].ID})
+		p.Quotas[i].Count++
+		p.Quotas[i].Weight += x.work[w].weight()
+		if i != at[w] {
+			p.Moves = append(p.Moves, x.move(w, at[w], i, o.newest))
+		}
+	}
+	for i := range p.Quotas {
+		p.Quotas[i].Quota = p.Quotas[i].Count
+		if o.quota != nil {
+			p.Quotas[i].Quota = o.quota[i]
+		}
+	}
+	return p
+}
+
+// move describes one difference of the plan. from is where the workload counted and could stay, or none.
+func (x *Index) move(w int, from, to int32, newest bitset) Move {
+	m := Move{Key: x.work[w].Key, To: x.inst[to].ID, Reason: Level}
+	if from != none {
+		m.From = x.inst[from].ID
+		return m
+	}
+	m.Reason = Orphan
+	if x.owner[w] == none {
+		return m
+	}
+	m.From = x.names[x.owner[w]]
+	switch owner := x.instOf[x.owner[w]]; {
+	case owner == none:
+	case x.work[w].Pin == m.To && x.mayRun(int32(w), owner):
+		m.Reason = Pin
+	case newest != nil && newest.has(to) && x.inst[owner].Phase == Draining:
+		m.Reason = Rollout
+	default:
+		m.Reason = Evict
+	}
+	return m
+}
+
+// why says why a workload was not placed.
+func (x *Index) why(w int) string {
+	if lack := x.lacking[x.sel[w]]; lack != "" {
+		return lack
+	}
+	if x.policy.Hold != "" {
+		return "placing is on hold: " + x.policy.Hold
+	}
+	return "the assigner chose no instance that may run it"
+}
+
+// hold answers the plan of Policy.Hold, which every assigner obeys.
+func (x *Index) hold() (Plan, bool) {
+	if x.policy.Hold == "" {
+		return Plan{}, false
+	}
+	at := x.positions()
+	return x.finish(at, outcome{place: at, frozen: x.policy.Hold}), true
+}
+
+// planInput is Plan for an assigner that plans from an Index.
+func planInput(a Indexed, in Input) (Plan, error) {
+	x, err := NewIndex(in)
+	if err != nil {
+		return Plan{}, err
+	}
+	return a.PlanIndex(x)
+}
