@@ -1,0 +1,10 @@
+package storetest
+
+import "slices"
+
+// catalogue returns every check, in the order in which they are listed.
+func catalogue() []check {
+	return slices.Concat(
+		ownership(), strangers(), sessions(), tokens(), expiry(), boundary(), batches(),
+	)
+}
