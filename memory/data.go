@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"context"
 	"maps"
 	"time"
 
@@ -66,17 +65,6 @@ func (f *fleet) begin(now, frozenUntil time.Time) {
 // unsettled reports a freeze, or one that the next lease call will begin.
 func (f *fleet) unsettled(now time.Time) bool {
 	return f.cfg.Incarnations && (f.marker.server != f.server || now.Before(f.marker.frozenUntil))
-}
-
-// Provision says that this fleet is new, so that its first incarnation begins without a freeze.
-// On a fleet that has a marker, and without Config.Incarnations, it changes nothing.
-func (s *Store) Provision(ctx context.Context) error {
-	return s.do(ctx, "provision", func(now time.Time) error {
-		if s.cfg.Incarnations && s.marker == (marker{}) {
-			s.begin(now, now)
-		}
-		return nil
-	})
 }
 
 // Snapshot is a copy of all data of a fleet at one moment; see Store.Restore.

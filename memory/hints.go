@@ -19,7 +19,7 @@ func (s *Store) Watch(ctx context.Context, f func(lease.Change)) error {
 	}
 	changes := make(chan lease.Change, backlog)
 	changes <- lease.Change{Kind: lease.ChangeResync}
-	err := s.do(ctx, "watch", func(time.Time) error {
+	err := s.do(ctx, "watch", nil, func(time.Time) error {
 		s.watchers[changes] = struct{}{}
 		return nil
 	})

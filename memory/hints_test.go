@@ -18,7 +18,8 @@ func TestHints(t *testing.T) {
 	bubble(t, memory.Config{}, func(e env) {
 		ctx, cancel := context.WithCancel(e.ctx)
 		var got []lease.Change
-		ended := make(chan error)
+		defer cancel()
+		ended := make(chan error, 1)
 		go func() { ended <- e.Watch(ctx, func(c lease.Change) { got = append(got, c) }) }()
 		hints := func(what string, want ...lease.Change) {
 			e.Helper()
@@ -37,7 +38,7 @@ func TestHints(t *testing.T) {
 		e.ok(e.Release(e.ctx, a, g.Leases[:1]))
 		hints("one release", lease.Change{Kind: lease.ChangeReleased, Key: "x"})
 		e.ok(e.Release(e.ctx, a, g.Leases))
-		hints("several", lease.Change{Kind: lease.ChangeReleased})
+		hints("several", lease.Change{Kind: lease.ChangeReleased, Key: "y"}, lease.Change{Kind: lease.ChangeReleased, Key: "z"})
 		e.ok(e.Release(e.ctx, a, g.Leases))
 		hints("none")
 		e.take(a, "k")
@@ -54,7 +55,7 @@ func TestHints(t *testing.T) {
 		hints("a join", lease.Change{Kind: lease.ChangeJoined, Instance: "i"})
 		i.Instance.Zone = "z"
 		e.beat(i, 0)
-		hints("a description")
+		hints("a description", lease.Change{Kind: lease.ChangeJoined, Instance: "i"})
 		e.ok(e.BeginDrain(e.ctx, "i"))
 		e.ok(e.BeginDrain(e.ctx, "i"))
 		hints("a drain", lease.Change{Kind: lease.ChangeDraining, Instance: "i"})

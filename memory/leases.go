@@ -1,20 +1,13 @@
 package memory
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenure-go/tenure/lease"
 )
-
-// session is one promise to be alive. A closed session is one that expired when it was closed.
-type session struct {
-	expires  time.Time
-	revision uint64
-}
 
 // record is the last lease of a key. It counts only in the incarnation that it was granted or
 // verified in. Session is empty once the holder has let go; the token stays, as a memory of that.
@@ -22,70 +15,6 @@ type record struct {
 	lease.Lease
 	incarnation  uint64
 	revokedUntil time.Time // zero: not revoked
-}
-
-// check refuses bad arguments before anything is done.
-func (s *Store) check(sess lease.Session, leases ...lease.Lease) error {
-	if err := sess.Check(); err != nil {
-		return err
-	}
-	for _, l := range leases {
-		if err := lease.CheckKey(l.Key); err != nil {
-			return err
-		}
-	}
-	return lease.CheckMaxTTL(sess.TTL, s.cfg.MaxTTL)
-}
-
-// OpenSession implements lease.Manager.
-func (s *Store) OpenSession(ctx context.Context, sess lease.Session) (in lease.Incarnation, err error) {
-	if err := s.check(sess); err != nil {
-		return in, err
-	}
-	err = s.do(ctx, "open session", func(now time.Time) error {
-		in = s.incarnation(now)
-		known, ok := s.sessions[sess.ID]
-		if ok && !now.Before(known.expires) && in.FrozenFor == 0 {
-			return lease.ErrSessionLapsed // its keys may be another's by now
-		}
-		known.expires = now.Add(sess.TTL)
-		s.sessions[sess.ID] = known
-		return nil
-	})
-	return in, err
-}
-
-// Renew implements lease.Manager. It touches no lease: they are held while their session lives.
-func (s *Store) Renew(ctx context.Context, sess lease.Session) (r lease.Renewal, err error) {
-	if err := s.check(sess); err != nil {
-		return r, err
-	}
-	err = s.do(ctx, "renew", func(now time.Time) error {
-		r.Incarnation = s.incarnation(now)
-		known := s.sessions[sess.ID]
-		// While frozen, a session that is missing may have been lost with the data, and a lapsed
-		// one may have been renewed: no key has gone to another since, so it may go on.
-		if !now.Before(known.expires) && r.Incarnation.FrozenFor == 0 {
-			return lease.ErrSessionLapsed
-		}
-		r.Revision = known.revision
-		known.expires = now.Add(sess.TTL)
-		s.sessions[sess.ID] = known
-		return nil
-	})
-	return r, err
-}
-
-// alive refuses a session that is over. While frozen that proves nothing: renew first.
-func (f *fleet) alive(sess lease.Session, now time.Time, in lease.Incarnation) error {
-	switch {
-	case now.Before(f.sessions[sess.ID].expires):
-		return nil
-	case in.FrozenFor > 0:
-		return fmt.Errorf("memory: session unknown while frozen, renew it: %w", lease.ErrUnavailable)
-	default:
-		return lease.ErrSessionLapsed
-	}
 }
 
 // left is how long the key stays taken unless its session is renewed: 0 where it is free.
@@ -102,22 +31,13 @@ func (f *fleet) left(r record, now time.Time, in lease.Incarnation) time.Duratio
 
 // Acquire implements lease.Manager. It answers in the order of keys.
 func (s *Store) Acquire(ctx context.Context, sess lease.Session, keys []string) (g lease.Grant, err error) {
-	if err := s.check(sess); err != nil {
-		return g, err
-	}
-	for _, key := range keys {
-		if err := lease.CheckKey(key); err != nil {
-			return g, err
-		}
-	}
-	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
-	err = s.do(ctx, "acquire", func(now time.Time) error {
+	err = s.do(ctx, "acquire", cmp.Or(s.check(sess), checkKeys(keys)), func(now time.Time) error {
 		in := s.incarnation(now)
 		g.Incarnation = in
 		if err := s.alive(sess, now, in); err != nil {
 			return err
 		}
-		for _, key := range keys {
+		for _, key := range unique(slices.Values(keys)) {
 			r := s.leases[key]
 			left := s.left(r, now, in)
 			switch {
@@ -147,10 +67,7 @@ func (f *fleet) grant(sess lease.Session, key string, now time.Time, in lease.In
 
 // Verify implements lease.Manager.
 func (s *Store) Verify(ctx context.Context, sess lease.Session, leases []lease.Lease) (v lease.Verification, err error) {
-	if err := s.check(sess, leases...); err != nil {
-		return v, err
-	}
-	err = s.do(ctx, "verify", func(now time.Time) error {
+	err = s.do(ctx, "verify", s.check(sess, leases...), func(now time.Time) error {
 		v.Incarnation = s.incarnation(now)
 		if err := s.alive(sess, now, v.Incarnation); err != nil {
 			return err
@@ -190,75 +107,14 @@ func (f *fleet) verify(sess lease.Session, l lease.Lease, in lease.Incarnation) 
 
 // Release implements lease.Manager.
 func (s *Store) Release(ctx context.Context, sess lease.Session, leases []lease.Lease) error {
-	if err := s.check(sess, leases...); err != nil {
-		return err
-	}
-	return s.do(ctx, "release", func(time.Time) error {
-		var freed []string
+	return s.do(ctx, "release", s.check(sess, leases...), func(time.Time) error {
 		for _, l := range leases {
 			if r := s.leases[l.Key]; r.Session == sess.ID && r.Token == l.Token {
 				r.Session = ""
 				s.leases[l.Key] = r
-				freed = append(freed, l.Key)
+				s.hint(lease.Change{Kind: lease.ChangeReleased, Key: l.Key})
 			}
 		}
-		switch len(freed) {
-		case 0:
-		case 1:
-			s.hint(lease.Change{Kind: lease.ChangeReleased, Key: freed[0]})
-		default:
-			s.hint(lease.Change{Kind: lease.ChangeReleased})
-		}
-		return nil
-	})
-}
-
-// CloseSession implements lease.Manager. The session expires now, and with it all that it holds.
-func (s *Store) CloseSession(ctx context.Context, sess lease.Session) error {
-	if err := s.check(sess); err != nil {
-		return err
-	}
-	return s.do(ctx, "close session", func(now time.Time) error {
-		if known := s.sessions[sess.ID]; now.Before(known.expires) {
-			known.expires = now
-			s.sessions[sess.ID] = known
-			s.hint(lease.Change{Kind: lease.ChangeReleased})
-		}
-		return nil
-	})
-}
-
-// Leases implements lease.Lister.
-func (s *Store) Leases(ctx context.Context) (held []lease.Lease, err error) {
-	err = s.do(ctx, "list leases", func(now time.Time) error {
-		in := s.incarnation(now)
-		for _, r := range s.leases {
-			if s.left(r, now, in) > 0 {
-				held = append(held, r.Lease)
-			}
-		}
-		return nil
-	})
-	slices.SortFunc(held, func(a, b lease.Lease) int { return strings.Compare(a.Key, b.Key) })
-	return held, err
-}
-
-// Revoke implements lease.Revoker. A second call finds the mark and moves nothing.
-func (s *Store) Revoke(ctx context.Context, key string) error {
-	if err := lease.CheckKey(key); err != nil {
-		return err
-	}
-	return s.do(ctx, "revoke", func(now time.Time) error {
-		r := s.leases[key]
-		if s.left(r, now, s.incarnation(now)) == 0 || !r.revokedUntil.IsZero() {
-			return nil
-		}
-		holder := s.sessions[r.Session]
-		holder.revision++
-		s.sessions[r.Session] = holder
-		r.revokedUntil = holder.expires
-		s.leases[key] = r
-		s.hint(lease.Change{Kind: lease.ChangeRevoked, Key: key})
 		return nil
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/tenure-go/tenure/registry"
 )
 
-// member is one instance; TTLLeft is filled when it is read.
+// member is one instance; its TTLLeft is filled when it is read.
 type member struct {
 	registry.Member
 	expires time.Time
@@ -17,60 +17,43 @@ type member struct {
 
 // Heartbeat implements registry.Registry.
 func (s *Store) Heartbeat(ctx context.Context, self registry.Self, ttl time.Duration, known registry.Generation) (v registry.View, err error) {
-	if err := registry.Check(self, ttl); err != nil {
-		return v, err
-	}
-	err = s.do(ctx, "heartbeat", func(now time.Time) error {
+	err = s.do(ctx, "heartbeat", registry.Check(self, ttl), func(now time.Time) error {
 		s.bury(now)
 		id := self.Instance.ID
 		was, live := s.members[id]
 		is := was
-		switch {
-		case live: // the join time is written once
-		case self.JoinedAt.IsZero():
+		if !live { // joined; or we forgot it, and what it knows of itself still counts
 			is.JoinedAt = stamp(now)
-		default:
-			is.JoinedAt = stamp(self.JoinedAt) // we forgot it; its age still counts
+			if !self.JoinedAt.IsZero() {
+				is.JoinedAt = stamp(self.JoinedAt)
+			}
 		}
-		if !is.Instance.Equal(self.Instance) {
+		if !was.Equal(self.Instance) {
 			is.Instance = self.Instance.Clone()
 		}
 		is.Draining = was.Draining || self.Draining
 		is.Leaving = self.Leaving
 		is.expires = now.Add(ttl)
 		s.members[id] = is
-		s.announce(was, is, now)
+		switch { // what others can see moves the generation; a mere heartbeat is none of it
+		case live && is.Draining != was.Draining:
+			s.turn(now, lease.ChangeDraining, id)
+		case live && is.Leaving && !was.Leaving:
+			s.turn(now, lease.ChangeLeft, id)
+		case !live, is.Leaving != was.Leaving, !is.Equal(was.Instance):
+			s.turn(now, lease.ChangeJoined, id)
+		}
 		v = s.view(now, id, known)
 		return nil
 	})
 	return v, err
 }
 
-// announce moves the generation, and hints, where others have something to see: never for a
-// mere heartbeat.
-func (f *fleet) announce(was, is member, now time.Time) {
-	if was.ID == is.ID && was.Instance.Equal(is.Instance) && was.Draining == is.Draining && was.Leaving == is.Leaving {
-		return
-	}
-	f.turn(now)
-	change := lease.Change{Instance: string(is.ID)}
-	switch {
-	case was.ID == "":
-		change.Kind = lease.ChangeJoined
-	case is.Draining && !was.Draining:
-		change.Kind = lease.ChangeDraining
-	case is.Leaving && !was.Leaving:
-		change.Kind = lease.ChangeLeft
-	default:
-		return // a new description can wait for the next heartbeat
-	}
-	f.hint(change)
-}
-
-// turn begins a generation. Like tokens they count by the clock, so that a fleet whose data was
-// lost never answers "unchanged" to a generation of its former life.
-func (f *fleet) turn(now time.Time) {
+// turn begins a generation, and hints at why. Like tokens they count by the clock, so that a fleet
+// whose data was lost never answers "unchanged" to a generation of its former life.
+func (f *fleet) turn(now time.Time, why lease.ChangeKind, id instance.ID) {
 	f.generation = max(f.generation+1, registry.Generation(micros(now)))
+	f.hint(lease.Change{Kind: why, Instance: string(id)})
 }
 
 // bury removes members whose life has ended, and with them their drain marks.
@@ -78,14 +61,14 @@ func (f *fleet) bury(now time.Time) {
 	for id, m := range f.members {
 		if !now.Before(m.expires) {
 			delete(f.members, id)
-			f.turn(now)
+			f.turn(now, lease.ChangeLeft, id)
 		}
 	}
 }
 
 // Members implements registry.Registry.
 func (s *Store) Members(ctx context.Context) (v registry.View, err error) {
-	err = s.do(ctx, "list members", func(now time.Time) error {
+	err = s.do(ctx, "list members", nil, func(now time.Time) error {
 		s.bury(now)
 		v = s.view(now, "", 0)
 		return nil
@@ -98,16 +81,14 @@ func (f *fleet) view(now time.Time, self instance.ID, known registry.Generation)
 	v := registry.View{Generation: f.generation, Unchanged: known != 0 && known == f.generation}
 	for id, m := range f.members {
 		m.TTLLeft = m.expires.Sub(now)
-		if id != self && (v.NextExpiry == 0 || m.TTLLeft < v.NextExpiry) {
-			v.NextExpiry = m.TTLLeft
-		}
-		if id == self || !v.Unchanged {
-			m.Instance = m.Instance.Clone()
-		}
 		if id == self {
 			v.Self = m.Member
+			v.Self.Instance = m.Instance.Clone()
+		} else if v.NextExpiry == 0 || m.TTLLeft < v.NextExpiry {
+			v.NextExpiry = m.TTLLeft
 		}
 		if !v.Unchanged {
+			m.Instance = m.Instance.Clone()
 			v.Members = append(v.Members, m.Member)
 		}
 	}
@@ -117,16 +98,12 @@ func (f *fleet) view(now time.Time, self instance.ID, known registry.Generation)
 
 // BeginDrain implements registry.Registry.
 func (s *Store) BeginDrain(ctx context.Context, id instance.ID) error {
-	if err := id.Check(); err != nil {
-		return err
-	}
-	return s.do(ctx, "begin drain", func(now time.Time) error {
+	return s.do(ctx, "begin drain", id.Check(), func(now time.Time) error {
 		s.bury(now)
-		if was, live := s.members[id]; live {
-			is := was
-			is.Draining = true
-			s.members[id] = is
-			s.announce(was, is, now)
+		if m, live := s.members[id]; live && !m.Draining {
+			m.Draining = true
+			s.members[id] = m
+			s.turn(now, lease.ChangeDraining, id)
 		}
 		return nil
 	})
@@ -134,15 +111,11 @@ func (s *Store) BeginDrain(ctx context.Context, id instance.ID) error {
 
 // Leave implements registry.Registry.
 func (s *Store) Leave(ctx context.Context, id instance.ID) error {
-	if err := id.Check(); err != nil {
-		return err
-	}
-	return s.do(ctx, "leave", func(now time.Time) error {
+	return s.do(ctx, "leave", id.Check(), func(now time.Time) error {
 		s.bury(now)
 		if _, live := s.members[id]; live {
 			delete(s.members, id)
-			s.turn(now)
-			s.hint(lease.Change{Kind: lease.ChangeLeft, Instance: string(id)})
+			s.turn(now, lease.ChangeLeft, id)
 		}
 		return nil
 	})

@@ -2,24 +2,20 @@ package memory
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/tenure-go/tenure/instance"
-	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/status"
 )
 
 // PutStatus implements status.Store. Records have no expiry of their own: they live as long as
 // their owner's life, which is one write to extend.
 func (s *Store) PutStatus(ctx context.Context, owner instance.ID, ttl time.Duration, records []status.Record) error {
-	if err := status.Check(owner, ttl, records); err != nil {
-		return err
-	}
-	return s.do(ctx, "put status", func(now time.Time) error {
-		if ends, known := s.lives[owner]; known && !now.Before(ends) {
-			// What expired must not come back with its owner.
+	return s.do(ctx, "put status", status.Check(owner, ttl, records), func(now time.Time) error {
+		if ends, known := s.lives[owner]; known && !now.Before(ends) { // what expired must not come back with its owner
 			maps.DeleteFunc(s.statuses, func(_ string, r status.Record) bool { return r.Owner == owner })
 		}
 		s.lives[owner] = now.Add(ttl)
@@ -33,7 +29,7 @@ func (s *Store) PutStatus(ctx context.Context, owner instance.ID, ttl time.Durat
 // put writes one record unless a live one is of a later term, or of another owner's equal term.
 func (f *fleet) put(owner instance.ID, r status.Record, now time.Time) {
 	r.Owner, r.Since = owner, stamp(now)
-	if old, known := f.statuses[r.Key]; known && now.Before(f.lives[old.Owner]) {
+	if old := f.statuses[r.Key]; now.Before(f.lives[old.Owner]) {
 		if old.Token > r.Token || old.Token == r.Token && old.Owner != owner {
 			return
 		}
@@ -46,28 +42,28 @@ func (f *fleet) put(owner instance.ID, r status.Record, now time.Time) {
 
 // Statuses implements status.Store.
 func (s *Store) Statuses(ctx context.Context, keys []string) (live []status.Record, err error) {
-	for _, key := range keys {
-		if err := lease.CheckKey(key); err != nil {
-			return nil, err
-		}
-	}
-	return s.readStatuses(ctx, func() []string { return keys })
-}
-
-// AllStatuses implements status.Store.
-func (s *Store) AllStatuses(ctx context.Context) ([]status.Record, error) {
-	return s.readStatuses(ctx, func() []string { return slices.Collect(maps.Keys(s.statuses)) })
-}
-
-func (s *Store) readStatuses(ctx context.Context, keys func() []string) (live []status.Record, err error) {
-	err = s.do(ctx, "read statuses", func(now time.Time) error {
-		for _, key := range slices.Compact(slices.Sorted(slices.Values(keys()))) {
-			r, known := s.statuses[key]
-			if r.TTLLeft = s.lives[r.Owner].Sub(now); known && r.TTLLeft > 0 {
-				live = append(live, r)
-			}
-		}
+	err = s.do(ctx, "read statuses", checkKeys(keys), func(now time.Time) error {
+		live = s.read(slices.Values(keys), now)
 		return nil
 	})
 	return live, err
+}
+
+// AllStatuses implements status.Store.
+func (s *Store) AllStatuses(ctx context.Context) (live []status.Record, err error) {
+	err = s.do(ctx, "read statuses", nil, func(now time.Time) error {
+		live = s.read(maps.Keys(s.statuses), now)
+		return nil
+	})
+	return live, err
+}
+
+func (f *fleet) read(keys iter.Seq[string], now time.Time) (live []status.Record) {
+	for _, key := range unique(keys) {
+		r := f.statuses[key]
+		if r.TTLLeft = f.lives[r.Owner].Sub(now); r.TTLLeft > 0 {
+			live = append(live, r)
+		}
+	}
+	return live
 }

@@ -3,27 +3,17 @@ package memory
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/internal/fault"
 	"github.com/tenure-go/tenure/lease"
-	"github.com/tenure-go/tenure/registry"
 	"github.com/tenure-go/tenure/status"
 )
-
-// One type keeps every contract and every optional capability.
-var _ interface {
-	lease.Manager
-	lease.Lister
-	lease.Revoker
-	lease.Provisioner
-	lease.Watcher
-	registry.Registry
-	status.Store
-} = (*Store)(nil)
 
 // Config is what may be chosen; its zero value is ready to use.
 type Config struct {
@@ -80,9 +70,12 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// do runs one call. Arguments were checked before. All that follows happens at one instant, now,
-// which is what makes a takeover and a late renewal impossible to both succeed.
-func (s *Store) do(ctx context.Context, op string, call func(now time.Time) error) error {
+// do runs one call unless its arguments are invalid, its context has ended or its handle is closed.
+// All of it happens at one instant, now: so a takeover and a late renewal can never both succeed.
+func (s *Store) do(ctx context.Context, op string, invalid error, call func(now time.Time) error) error {
+	if invalid != nil {
+		return invalid
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -122,3 +115,15 @@ func micros(now time.Time) uint64 { return uint64(max(0, now.UnixMicro())) }
 
 // stamp is a time as the store hands it out: UTC, whole µs, no monotonic reading.
 func stamp(now time.Time) time.Time { return now.UTC().Truncate(time.Microsecond) }
+
+// checkKeys refuses a key that no store could keep; unique sorts keys and drops repeated ones.
+func checkKeys(keys []string) error {
+	for _, key := range keys {
+		if err := lease.CheckKey(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func unique(keys iter.Seq[string]) []string { return slices.Compact(slices.Sorted(keys)) }
