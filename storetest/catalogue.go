@@ -6,5 +6,6 @@ import "slices"
 func catalogue() []check {
 	return slices.Concat(
 		ownership(), strangers(), sessions(), tokens(), expiry(), boundary(), batches(),
+		members(), membership(), statuses(), keyChecks(),
 	)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
 )
 
@@ -131,4 +132,9 @@ func timed(ttl time.Duration, call func()) spell {
 	before := time.Now()
 	call()
 	return spell{before.Add(ttl), time.Now().Add(ttl)}
+}
+
+// sessionNamed is a session whose ID and owner are the name.
+func sessionNamed(name string, ttl time.Duration) lease.Session {
+	return lease.Session{ID: name, Owner: instance.ID(name), TTL: ttl}
 }
