@@ -19,10 +19,12 @@ type Index struct {
 	work   []Workload // ordered by key
 	hash   []uint64   // of the keys
 	sel    []int32    // selector of each workload, an index into selectors
+	group  []int32    // number of its group, in the order of first keys, or none
 	owner  []int32    // who holds it, an index into names
 	flight []int32    // target of the move under way, an index into names
 	cool   []bool     // may not be levelled now
 
+	groups    int // how many groups there are
 	selectors []Selector
 	parsed    [][]requirement
 
@@ -66,8 +68,8 @@ func (x *Index) setWorkloads(list []Workload) error {
 	n := len(list)
 	x.work, x.hash, x.sel = make([]Workload, n), make([]uint64, n), make([]int32, n)
 	x.owner, x.flight, x.cool = make([]int32, n), make([]int32, n), make([]bool, n)
-	x.classOf = make([]int32, n)
-	seen := map[Selector]int32{}
+	x.group, x.classOf = make([]int32, n), make([]int32, n)
+	seen, groups := map[Selector]int32{}, map[string]int32{}
 	for at, from := range order {
 		w := list[from]
 		if err := w.check(); err != nil {
@@ -80,9 +82,17 @@ func (x *Index) setWorkloads(list []Workload) error {
 		if err != nil {
 			return err
 		}
+		x.group[at] = none
+		if w.Group != "" {
+			if _, ok := groups[w.Group]; !ok {
+				groups[w.Group] = int32(len(groups))
+			}
+			x.group[at] = groups[w.Group]
+		}
 		x.work[at], x.hash[at], x.sel[at] = w, Hash(w.Key), sel
 		x.owner[at], x.flight[at] = none, none
 	}
+	x.groups = len(groups)
 	return nil
 }
 
