@@ -46,6 +46,8 @@ func b01(e *env) {
 			all = append(all, got[k])
 		}
 		e.held(e.a, sa, all...)
+		e.renewed(e.a, sa)
+		e.renewed(e.b, sb)
 		got, refused, err = e.acquire(e.b, sb, keys...)
 		e.must(err, "Acquire of %d taken keys", n)
 		e.that(len(got) == 0 && len(refused) == n, "Acquire of %d taken keys granted %d and refused %d", n, len(got), len(refused))

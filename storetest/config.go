@@ -68,7 +68,7 @@ type Config struct {
 	Unit time.Duration
 	// MaxTTL is the longest session TTL of the fleets that Open makes; default lease.DefaultMaxTTL.
 	// It must be at least 10 units. A store that freezes after losing data does so for this
-	// long, so with Wipe or Snapshot a low value (10 units) keeps the run short.
+	// long, so with Wipe, Snapshot or Kill a low value (25 units) keeps the run short.
 	MaxTTL time.Duration
 	// Bubble runs f in virtual time, for a store that needs no real network: synctest.Test. Nil
 	// means real time. Open is then called inside the bubble.

@@ -9,12 +9,14 @@ import (
 	"github.com/tenure-go/tenure/storetest"
 )
 
-func openMemory(t *testing.T) (a, b storetest.Store) {
-	s, err := memory.New(memory.Config{MaxTTL: 20 * time.Second, Incarnations: true})
-	if err != nil {
-		t.Fatal(err)
+func openMemory(maxTTL time.Duration) func(t *testing.T) (a, b storetest.Store) {
+	return func(t *testing.T) (a, b storetest.Store) {
+		s, err := memory.New(memory.Config{MaxTTL: maxTTL, Incarnations: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, s.Handle()
 	}
-	return s, s.Handle()
 }
 
 // restart is what the memory store can suffer: its server comes back empty, with old data, or as it was.
@@ -30,7 +32,7 @@ func memoryFaults() storetest.Faults {
 
 func TestMemory(t *testing.T) {
 	storetest.Run(t, storetest.Config{
-		Open:   openMemory,
+		Open:   openMemory(20 * time.Second),
 		MaxTTL: 20 * time.Second,
 		Bubble: synctest.Test,
 		Faults: memoryFaults(),
@@ -39,8 +41,10 @@ func TestMemory(t *testing.T) {
 
 // TestMemoryInRealTime proves that the suite also works where time cannot be made virtual.
 func TestMemoryInRealTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits in real time")
-	}
-	storetest.Run(t, storetest.Config{Open: openMemory, MaxTTL: 20 * time.Second, Unit: 50 * time.Millisecond})
+	storetest.Run(t, storetest.Config{
+		Open:   openMemory(3 * time.Second),
+		MaxTTL: 3 * time.Second,
+		Unit:   50 * time.Millisecond,
+		Faults: memoryFaults(),
+	})
 }

@@ -1,0 +1,216 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/tenure-go/tenure/lease"
+	"github.com/tenure-go/tenure/status"
+)
+
+func hints() []check {
+	watch := []Capability{Watches}
+	return []check{
+		{id: "W01", name: "what_others_wait_for_is_hinted", run: w01, needs: watch,
+			sentence: "Watch hints that leases were released or revoked, and that members joined, left or began to drain; the first hint is a resync."},
+		{id: "W02", name: "renewals_and_heartbeats_are_not_hinted", run: w02, needs: watch,
+			sentence: "There is never a hint per renewal, heartbeat or extended status."},
+		{id: "W03", name: "watching_ends_with_its_context", run: w03, needs: watch,
+			sentence: "Watch returns why once its context ends."},
+		{id: "W04", name: "a_slow_watcher_holds_nothing_up", run: w04, needs: watch,
+			sentence: "Hints come one at a time to each watcher, and one that is slow delays no call."},
+		{id: "W05", name: "watching_ends_with_its_handle", run: w05, needs: []Capability{Watches, Closes},
+			sentence: "Watch returns when its handle is closed."},
+	}
+}
+
+// watching is one running Watch.
+type watching struct {
+	mu    sync.Mutex
+	seen  []lease.Change
+	ended chan struct{}
+	err   error
+	stop  context.CancelFunc
+}
+
+// watch starts watching and waits for the first hint.
+func (e *env) watch(s Store, also func(lease.Change)) *watching {
+	e.Helper()
+	ctx, cancel := context.WithCancel(e.ctx)
+	w := &watching{ended: make(chan struct{}), stop: cancel}
+	go func() {
+		defer close(w.ended)
+		w.err = s.(lease.Watcher).Watch(ctx, func(c lease.Change) {
+			w.mu.Lock()
+			w.seen = append(w.seen, c)
+			w.mu.Unlock()
+			if also != nil {
+				also(c)
+			}
+		})
+	}()
+	e.eventually(25*e.unit, func() bool { return w.count(func(lease.Change) bool { return true }) > 0 }, "Watch gives its first hint")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e.that(w.seen[0].Kind == lease.ChangeResync, "the first hint is %+v, want a resync", w.seen[0])
+	return w
+}
+
+func (w *watching) count(match func(lease.Change) bool) (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.seen {
+		if match(c) {
+			n++
+		}
+	}
+	return n
+}
+
+func (e *env) unwatch(w *watching) {
+	e.Helper()
+	w.stop()
+	e.wait(w.ended, 25*e.unit, "Watch returns after its context ended")
+}
+
+func w01(e *env) {
+	w := e.watch(e.b, nil)
+	defer e.unwatch(w)
+	sess := e.session(e.a, e.cfg.MaxTTL)
+	e.hinted(w, lease.ChangeReleased, "Release", func() { e.release(e.a, sess, e.grant(e.a, sess, e.key())) })
+	e.hinted(w, lease.ChangeReleased, "CloseSession", func() {
+		gone := e.session(e.a, e.cfg.MaxTTL)
+		e.grant(e.a, gone, e.key())
+		e.closeSession(e.a, gone)
+	})
+	if r, ok := e.a.(lease.Revoker); ok {
+		e.hinted(w, lease.ChangeRevoked, "Revoke", func() { e.must(r.Revoke(e.ctx, e.grant(e.a, sess, e.key()).Key), "Revoke") })
+	}
+	if !e.has(Registry) {
+		return
+	}
+	self := e.self()
+	e.hinted(w, lease.ChangeJoined, "a first Heartbeat", func() { self = e.self(); e.beat(e.a, self, e.long()) })
+	e.hinted(w, lease.ChangeDraining, "BeginDrain", func() {
+		self = e.self()
+		e.beat(e.a, self, e.long())
+		e.must(e.a.BeginDrain(e.ctx, self.Instance.ID), "BeginDrain")
+	})
+	e.hinted(w, lease.ChangeLeft, "Leave", func() {
+		self = e.self()
+		e.beat(e.a, self, e.long())
+		e.must(e.a.Leave(e.ctx, self.Instance.ID), "Leave")
+	})
+}
+
+// hinted acts until a hint of the kind comes: a single hint may be lost. A resync says as much.
+func (e *env) hinted(w *watching, kind lease.ChangeKind, what string, act func()) {
+	e.Helper()
+	is := func(c lease.Change) bool { return c.Kind == kind || c.Kind == lease.ChangeResync }
+	before := w.count(is)
+	for range 5 {
+		act()
+		for end := time.Now().Add(5 * e.unit); time.Now().Before(end); e.sleep(e.unit / 40) {
+			if w.count(is) > before {
+				return
+			}
+		}
+	}
+	e.Fatalf("%s was done five times and never hinted as %q", what, kind)
+}
+
+func w02(e *env) {
+	sess := e.session(e.a, e.cfg.MaxTTL)
+	l := e.grant(e.a, sess, e.key())
+	self := e.self()
+	calm := func() {
+		e.renewed(e.a, sess)
+		e.held(e.a, sess, l)
+		if e.has(Registry) {
+			e.beat(e.a, self, e.long())
+		}
+		if e.has(Status) {
+			e.put(e.a, self.Instance.ID, e.long(), status.Record{Key: l.Key, State: status.Active, Token: l.Token})
+		}
+	}
+	calm()
+	w := e.watch(e.b, nil)
+	defer e.unwatch(w)
+	const rounds = 30
+	for range rounds {
+		calm()
+	}
+	e.sleep(2 * e.unit)
+	n := w.count(func(c lease.Change) bool { return c.Kind != lease.ChangeResync })
+	e.that(n < rounds/3, "%d rounds of renewals, heartbeats and statuses made %d hints", rounds, n)
+}
+
+func w03(e *env) {
+	w := e.watch(e.a, nil)
+	e.unwatch(w)
+	e.that(errors.Is(w.err, context.Canceled), "Watch, whose context was cancelled, returned %v, want it to match context.Canceled", w.err)
+	ended, cancel := context.WithCancel(e.ctx)
+	cancel()
+	err := e.a.(lease.Watcher).Watch(ended, func(lease.Change) {})
+	e.that(errors.Is(err, context.Canceled), "Watch with an ended context returned %v, want it to match context.Canceled", err)
+}
+
+func w04(e *env) {
+	var mu sync.Mutex
+	var inside, most int
+	hold := make(chan struct{})
+	w := e.watch(e.b, func(lease.Change) {
+		mu.Lock()
+		inside++
+		most = max(most, inside)
+		mu.Unlock()
+		<-hold
+		mu.Lock()
+		inside--
+		mu.Unlock()
+	})
+	defer e.unwatch(w)
+	defer sync.OnceFunc(func() { close(hold) })()
+	sess, rival := e.session(e.a, e.cfg.MaxTTL), e.session(e.b, e.cfg.MaxTTL)
+	done := make(chan error, 1)
+	go func() { done <- e.passBack(sess, rival, 200) }()
+	timer := time.NewTimer(50 * e.unit)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		e.must(err, "a call beside a slow watcher")
+	case <-timer.C:
+		e.Fatalf("calls hang while a watcher is busy with its hint")
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	e.that(most <= 1, "%d hints came to one watcher at a time", most)
+}
+
+// passBack lets two sessions pass a key back and forth n times. It returns the first error.
+func (e *env) passBack(one, two lease.Session, n int) error {
+	for i := range n {
+		s, sess := e.a, one
+		if i%2 == 1 {
+			s, sess = e.b, two
+		}
+		g, err := s.Acquire(e.ctx, sess, []string{"ball"})
+		if err == nil {
+			err = s.Release(e.ctx, sess, g.Leases)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func w05(e *env) {
+	w := e.watch(e.a, nil)
+	defer w.stop()
+	closer(e.a)()
+	e.wait(w.ended, 25*e.unit, "Watch returns after its handle was closed")
+	e.that(w.err != nil, "Watch, whose handle was closed, returned no reason")
+}
