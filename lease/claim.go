@@ -51,7 +51,8 @@ type entry struct {
 	contending bool
 	nextTry    time.Duration
 	notBefore  time.Duration // what ContendAfter asked for; hints do not shorten it
-	heapPos    int           // index in keeper.queue, or -1
+	lastTry    time.Duration
+	heapPos    int // index in keeper.queue, or -1
 
 	asking    bool  // an Acquire that lists the key is in flight
 	unsettled bool  // an Acquire's outcome is unknown: it is repeated until it is known

@@ -128,7 +128,7 @@ func (k *Keeper) Claim(key string, c Claimant) (*Claim, error) {
 	}
 	e := k.entries[key]
 	if e == nil {
-		e = &entry{key: key, heapPos: -1}
+		e = &entry{key: key, heapPos: -1, lastTry: -hintPause}
 		k.entries[key] = e
 	}
 	if e.claim != nil || e.hold != nil && !e.hold.releasing {

@@ -97,7 +97,7 @@ type ChangeKind string
 
 // The kinds of hints. There is never one per renewal or heartbeat.
 const (
-	ChangeReleased ChangeKind = "released" // leases became free
+	ChangeReleased ChangeKind = "released" // leases became free; never for a session that held none
 	ChangeRevoked  ChangeKind = "revoked"  // a lease was revoked: its holder verifies early
 	ChangeJoined   ChangeKind = "joined"
 	ChangeLeft     ChangeKind = "left"

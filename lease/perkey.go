@@ -40,8 +40,9 @@ type perKey struct {
 
 // lockSession is what this process knows of a session: the locks that it was granted.
 type lockSession struct {
-	closed bool
-	tokens map[string]uint64
+	closed  bool
+	expires time.Time // when every lock of it has run out by itself; then nobody asks for it any more
+	tokens  map[string]uint64
 }
 
 func (p *perKey) OpenSession(_ context.Context, s Session) (Incarnation, error) {
@@ -50,12 +51,21 @@ func (p *perKey) OpenSession(_ context.Context, s Session) (Incarnation, error) 
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if known := p.sessions[s.ID]; known != nil && known.closed {
+	now := time.Now()
+	for id, known := range p.sessions {
+		if id != s.ID && now.After(known.expires) {
+			delete(p.sessions, id) // its keeper has moved on
+		}
+	}
+	known := p.sessions[s.ID]
+	if known == nil {
+		known = &lockSession{tokens: map[string]uint64{}}
+		p.sessions[s.ID] = known
+	}
+	if known.closed {
 		return Incarnation{}, ErrSessionLapsed
 	}
-	if p.sessions[s.ID] == nil {
-		p.sessions[s.ID] = &lockSession{tokens: map[string]uint64{}}
-	}
+	known.expires = now.Add(2 * s.TTL)
 	return Incarnation{}, nil
 }
 
@@ -98,6 +108,14 @@ func (p *perKey) note(session, key string, token uint64) bool {
 	return true
 }
 
+func (p *perKey) touch(s Session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known := p.sessions[s.ID]; known != nil {
+		known.expires = time.Now().Add(2 * s.TTL)
+	}
+}
+
 // held returns the session's grants; false where the session is not open.
 func (p *perKey) held(session string) ([]Lease, bool) {
 	p.mu.Lock()
@@ -119,14 +137,15 @@ func (p *perKey) Renew(ctx context.Context, s Session) (Renewal, error) {
 	if !ok {
 		return Renewal{}, ErrSessionLapsed
 	}
+	p.touch(s)
 	var r Renewal
 	for _, l := range leases {
 		l.Owner = s.Owner
 		switch lost, err := p.renewOne(ctx, s, l); {
-		case err != nil:
-			r.Unknown = append(r.Unknown, l)
 		case lost:
 			r.Lost = append(r.Lost, Loss{Lease: l, Reason: ReasonTaken})
+		case err != nil:
+			r.Unknown = append(r.Unknown, l)
 		}
 	}
 	return r, nil
@@ -200,11 +219,6 @@ func (p *perKey) CloseSession(ctx context.Context, s Session) error {
 		if e := p.locker.Release(ctx, l.Key, s.ID, l.Token); e != nil {
 			err = fault.Unavailable("Release", e)
 		}
-	}
-	if err == nil {
-		p.mu.Lock()
-		delete(p.sessions, s.ID)
-		p.mu.Unlock()
 	}
 	return err
 }

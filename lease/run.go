@@ -65,13 +65,8 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 	k.expire(now)
 	calls := k.due(now)
 	wait := k.until(now)
-	notices := k.notices
-	k.notices = nil
 	k.mu.Unlock()
-	// Workers are stopped before the store is spoken to.
-	for _, n := range notices {
-		n()
-	}
+	k.tell() // workers are stopped before the store is spoken to
 	for _, c := range calls {
 		go k.send(ctx, c)
 	}
@@ -194,6 +189,9 @@ func (k *Keeper) shutdown() {
 	for len(k.holds) > 0 {
 		k.lose(k.holds[len(k.holds)-1], ReasonStopped)
 	}
+	k.mu.Unlock()
+	k.tell() // whoever has no worker running releases now
+	k.mu.Lock()
 	k.stopped = true
 	s, releases := k.session, k.releases
 	k.session, k.releases, k.releasing = nil, nil, 0
@@ -204,12 +202,19 @@ func (k *Keeper) shutdown() {
 	for _, p := range releases {
 		k.letGone(p)
 	}
-	notices := k.notices
-	k.notices = nil
 	k.mu.Unlock()
 	if s != nil {
 		k.farewell(s, releases, stuck)
 	}
+	k.tell()
+}
+
+// tell calls claimants with what has been noted for them.
+func (k *Keeper) tell() {
+	k.mu.Lock()
+	notices := k.notices
+	k.notices = nil
+	k.mu.Unlock()
 	for _, n := range notices {
 		n()
 	}

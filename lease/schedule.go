@@ -116,7 +116,7 @@ func (k *Keeper) takeDue(now time.Duration) []*entry {
 	var out []*entry
 	for len(k.queue) > 0 && k.queue[0].nextTry <= now && len(out) < mostKeys {
 		e := heap.Pop(&k.queue).(*entry)
-		e.asking = true
+		e.asking, e.lastTry = true, now
 		out = append(out, e)
 	}
 	return out
@@ -136,11 +136,12 @@ func (k *Keeper) toVerify() []*Hold {
 	}
 	out := make([]*Hold, 0, min(len(k.holds), k.slice))
 	for range min(len(k.holds), k.slice) {
-		if k.cursor >= len(k.holds) {
-			k.cursor = 0
+		// Downwards, since a retired term's place is taken by the last one: none is skipped.
+		if k.cursor <= 0 || k.cursor > len(k.holds) {
+			k.cursor = len(k.holds)
 		}
+		k.cursor--
 		out = append(out, k.holds[k.cursor])
-		k.cursor++
 	}
 	return out
 }

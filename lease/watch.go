@@ -55,6 +55,15 @@ func watchOnce(ctx context.Context, w Watcher, f func(Change)) (err error) {
 	return w.Watch(ctx, f)
 }
 
+// hintPause is the least time between two tries for one key that hints bring about, so that a
+// store whose hints echo our own calls costs some hundred tries a second, not all of the machine.
+const hintPause = 2 * time.Millisecond
+
+// hinted brings the next try forward.
+func (e *entry) hinted(now time.Duration) {
+	e.nextTry = min(e.nextTry, max(now, e.notBefore, e.lastTry+hintPause))
+}
+
 // Hint makes the next look at what changed come early. Run calls it for the hints of a store
 // that is a Watcher; whoever hears of changes in another way may call it too. It never blocks.
 func (k *Keeper) Hint(c Change) {
@@ -63,12 +72,12 @@ func (k *Keeper) Hint(c Change) {
 	switch {
 	case c.Kind == ChangeReleased && c.Key != "":
 		if e := k.entries[c.Key]; e != nil && e.wants() {
-			e.nextTry = max(now, e.notBefore)
+			e.hinted(now)
 			k.reschedule(e)
 		}
 	case c.Kind == ChangeReleased, c.Kind == ChangeResync:
 		for _, e := range k.queue {
-			e.nextTry = min(e.nextTry, max(now, e.notBefore))
+			e.hinted(now)
 		}
 		heap.Init(&k.queue)
 	}

@@ -61,10 +61,17 @@ func (s *Store) Renew(ctx context.Context, sess lease.Session) (r lease.Renewal,
 // CloseSession implements lease.Manager. The session expires now, and with it all that it holds.
 func (s *Store) CloseSession(ctx context.Context, sess lease.Session) error {
 	return s.do(ctx, "close session", s.check(sess), func(now time.Time) error {
-		if known := s.sessions[sess.ID]; now.Before(known.expires) {
-			known.expires = now
-			s.sessions[sess.ID] = known
-			s.hint(lease.Change{Kind: lease.ChangeReleased})
+		known := s.sessions[sess.ID]
+		if !now.Before(known.expires) {
+			return nil
+		}
+		known.expires = now
+		s.sessions[sess.ID] = known
+		for _, r := range s.leases {
+			if r.Session == sess.ID {
+				s.hint(lease.Change{Kind: lease.ChangeReleased}) // only where it held something
+				break
+			}
 		}
 		return nil
 	})
