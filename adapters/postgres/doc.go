@@ -1,0 +1,2 @@
+// Package postgresstore keeps leases, membership and statuses in PostgreSQL.
+package postgresstore

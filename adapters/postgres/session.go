@@ -1,0 +1,116 @@
+package postgresstore
+
+import (
+	"context"
+
+	"github.com/tenure-go/tenure/lease"
+)
+
+const (
+	// Opening a session twice extends it, one that is over is not touched.
+	sqlOpen = `WITH ` + settled + `, i AS (
+		INSERT INTO {s}.session AS s (fleet, id, owner, expires_at, ttl_ms)
+		SELECT $1, $2, $4, ` + ttl + `, ` + msOfTTL + ` FROM f
+		ON CONFLICT (fleet, id) DO UPDATE SET expires_at = ` + ttl + `, ttl_ms = excluded.ttl_ms
+		WHERE s.lapsed_in IS NULL AND s.expires_at > clock_timestamp()
+		RETURNING revision)
+		SELECT f.incarnation, 0, i.revision FROM f LEFT JOIN i ON true`
+	// While frozen a session that the server forgot, or knows as lapsed from an earlier incarnation,
+	// goes on: nobody was granted anything since. What ended in this incarnation stays ended.
+	sqlOpenFrozen = `WITH ` + frozen + `, i AS (
+		INSERT INTO {s}.session AS s (fleet, id, owner, expires_at, ttl_ms)
+		SELECT $1, $2, $4, ` + ttl + `, ` + msOfTTL + ` FROM f
+		ON CONFLICT (fleet, id) DO UPDATE SET expires_at = ` + ttl + `, ttl_ms = excluded.ttl_ms, lapsed_in = NULL
+		WHERE s.lapsed_in IS DISTINCT FROM (SELECT incarnation FROM f)
+		RETURNING revision)
+		SELECT f.incarnation, f.left_us, i.revision FROM f LEFT JOIN i ON true`
+	// One row, no column of an index: a HOT update, whatever the session holds. The condition is
+	// checked again on the row's latest version, so that it and a lapse cannot both win.
+	sqlRenew = `WITH ` + settled + `, u AS (
+		UPDATE {s}.session s SET expires_at = ` + ttl + `, ttl_ms = ` + msOfTTL + `
+		FROM f WHERE s.fleet = $1 AND s.id = $2 AND s.lapsed_in IS NULL AND s.expires_at > clock_timestamp()
+		RETURNING s.revision)
+		SELECT f.incarnation, 0, u.revision FROM f LEFT JOIN u ON true`
+	// The leases keep naming the session: a lapsed session's keys are free, so this too is one row.
+	sqlCloseSession = `WITH ` + present + `, u AS (
+		UPDATE {s}.session s SET lapsed_in = f.incarnation, expires_at = least(s.expires_at, clock_timestamp())
+		FROM f WHERE s.fleet = $1 AND s.id = $2 AND s.lapsed_in IS NULL RETURNING 1)
+		SELECT f.incarnation FROM f LEFT JOIN u ON true`
+)
+
+// check refuses bad arguments before anything is done.
+func (s *Store) check(sess lease.Session, leases ...lease.Lease) error {
+	if err := sess.Check(); err != nil {
+		return err
+	}
+	for _, l := range leases {
+		if err := lease.CheckKey(l.Key); err != nil {
+			return err
+		}
+	}
+	return lease.CheckMaxTTL(sess.TTL, s.cfg.MaxTTL)
+}
+
+// OpenSession implements lease.Manager.
+func (s *Store) OpenSession(ctx context.Context, sess lease.Session) (lease.Incarnation, error) {
+	r, err := s.extend(ctx, "open session", s.q.open, sess)
+	if err == nil {
+		s.tidy(ctx)
+	}
+	return r.Incarnation, err
+}
+
+// Renew implements lease.Manager. It writes one row, whatever the session holds.
+func (s *Store) Renew(ctx context.Context, sess lease.Session) (lease.Renewal, error) {
+	return s.extend(ctx, "renew", s.q.renew, sess)
+}
+
+func (s *Store) extend(ctx context.Context, op, fast string, sess lease.Session) (r lease.Renewal, err error) {
+	if err := s.check(sess); err != nil {
+		return r, err
+	}
+	try := func(sql string, args ...[]byte) func() (bool, error) {
+		return func() (bool, error) {
+			args := append([][]byte{text(s.fleet), text(sess.ID), us(sess.TTL)}, args...)
+			rows, err := s.run(ctx, call{op: op, lane: s.steady, stmts: []stmt{{sql: sql, args: args}}})
+			if err != nil || len(rows[0]) == 0 {
+				return false, err
+			}
+			c := cells{row: rows[0][0]}
+			r.Incarnation = lease.Incarnation{Number: uint64(c.int()), FrozenFor: micros(c.int())}
+			revision, extended := c.maybeInt()
+			switch {
+			case c.err != nil:
+				return false, unavailable(op, c.err)
+			case !extended:
+				return false, lease.ErrSessionLapsed
+			}
+			r.Revision = uint64(revision)
+			return true, nil
+		}
+	}
+	owner := text(string(sess.Owner))
+	first := try(fast)
+	if fast == s.q.open {
+		first = try(fast, owner)
+	}
+	err = s.follow(ctx, op, s.steady, first, try(s.q.openFrozen, owner))
+	if err != nil {
+		return lease.Renewal{}, err
+	}
+	return r, nil
+}
+
+// CloseSession implements lease.Manager. It writes one row, whatever the session holds.
+func (s *Store) CloseSession(ctx context.Context, sess lease.Session) error {
+	if err := s.check(sess); err != nil {
+		return err
+	}
+	try := func() (bool, error) {
+		rows, err := s.run(ctx, call{op: "close session", lane: s.steady,
+			stmts: []stmt{{sql: s.q.closeSession, args: [][]byte{text(s.fleet), text(sess.ID)}}},
+			hint:  s.hint(lease.Change{Kind: lease.ChangeReleased})})
+		return err == nil && len(rows[0]) > 0, err
+	}
+	return s.follow(ctx, "close session", s.steady, try, try)
+}
