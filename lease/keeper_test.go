@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -137,12 +138,11 @@ func TestOutageIsRiddenOutAsPromised(t *testing.T) {
 func TestAcquireWhoseAnswerWasLostIsRepeatedAndGrantedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		w := newWire(s)
-		lose := 3
+		var tries atomic.Int32
 		w.set(func(_ context.Context, op string, do func() error) error {
-			if err := do(); op != "Acquire" || lose == 0 {
+			if err := do(); op != "Acquire" || tries.Add(1) > 3 {
 				return err
 			}
-			lose--
 			return lease.ErrUnavailable
 		})
 		r := start(t, w, lease.KeeperConfig{})
@@ -162,13 +162,12 @@ func TestUnwantedGrantIsGivenBack(t *testing.T) {
 		t.Run(fmt.Sprintf("answerLost=%v", lost), func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *memory.Store) {
 				w := newWire(s)
-				first := true
+				var first atomic.Bool
 				w.set(func(_ context.Context, op string, do func() error) error {
 					err := do()
 					if op == "Acquire" {
 						time.Sleep(100 * time.Millisecond) // virtual
-						if lost && first {
-							first = false
+						if lost && first.CompareAndSwap(true, false) {
 							return lease.ErrUnavailable
 						}
 					}
@@ -178,7 +177,7 @@ func TestUnwantedGrantIsGivenBack(t *testing.T) {
 				r.claim("other", &user{}) // keeps the session alive
 				after(time.Second)
 				u := r.claim("job", &user{})
-				first = true
+				first.Store(true)
 				after(50 * time.Millisecond)
 				u.claim.Close()
 				after(2 * time.Second)
