@@ -148,6 +148,21 @@ func TestFrozenReleaseIsNotWrittenAgain(t *testing.T) {
 	})
 }
 
+// The same where the time for clearing away comes in the middle of the freeze.
+func TestNothingIsClearedAwayInAFreeze(t *testing.T) {
+	provisioned(t, func(e env) {
+		a := e.open("a")
+		l := e.take(a, "k")
+		time.Sleep(freeze / 2)
+		e.Restore(e.Snapshot())
+		e.renew(a)
+		e.ok(e.Release(e.ctx, a, []lease.Lease{l}))
+		time.Sleep(freeze * 3 / 4)
+		e.renew(a)
+		equal(e, "the released lease's reason", e.reason(a, l), lease.ReasonForgotten)
+	})
+}
+
 // While frozen even a lapsed session goes on; afterwards it is over for good.
 func TestSessionsInAFreeze(t *testing.T) {
 	provisioned(t, func(e env) {

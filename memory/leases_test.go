@@ -5,11 +5,12 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/memory"
+	"github.com/tenure-go/tenure/status"
 )
 
 func TestGrantAndRefusal(t *testing.T) {
@@ -306,14 +307,13 @@ func TestSweepKeepsGarbageBounded(t *testing.T) {
 			e.take(s, fmt.Sprint("lapses ", i))
 			l := e.take(keep, fmt.Sprint("released ", i))
 			e.ok(e.Release(e.ctx, keep, []lease.Lease{l}))
-			e.ok(e.PutStatus(e.ctx, s.Owner, ttl, nil))
+			e.put(instance.ID(s.ID), rec(s.ID, 1, status.Active))
 			e.renew(keep)
 		}
-		sessions, leases := e.Sizes()
-		if sessions > 60 || leases > 80 {
-			e.Fatalf("%d sessions and %d lease records are kept", sessions, leases)
+		sessions, leases, statuses, _ := e.Kept()
+		if sessions > 60 || leases > 80 || statuses > 40 {
+			e.Fatalf("%d sessions, %d lease records and %d statuses are kept", sessions, leases, statuses)
 		}
 		equal(e, "the kept lease's reason", e.reason(keep, kept), "")
-		synctest.Wait()
 	})
 }

@@ -52,6 +52,13 @@ func TestHeartbeatJoinsAndExtends(t *testing.T) {
 				e.Fatalf("unchanged view is %+v", u)
 			}
 		}
+		e.ok(e.Leave(e.ctx, "m"))
+		for _, left := range []time.Duration{3, 1, 2} {
+			_, err := e.Heartbeat(e.ctx, member("m"), left*time.Second, 0)
+			e.ok(err)
+			equal(e, "the earliest expiry of the others", e.beat(self, 0).NextExpiry, left*time.Second)
+		}
+		e.ok(e.Leave(e.ctx, "m"))
 		read := e.members("z", "a") // by join time, not by ID
 		equal(e, "the earliest expiry of all", read.NextExpiry, ttl)
 		equal(e, "the reader's own record", read.Self.ID, "")
@@ -91,6 +98,19 @@ func TestGenerationMovesOnlyForWhatOthersSee(t *testing.T) {
 			known = v.Generation
 		}
 	})
+}
+
+// A new store does not answer "unchanged" to a generation of the one before it.
+func TestGenerationsDifferFromStoreToStore(t *testing.T) {
+	var known registry.Generation
+	for _, after := range []time.Duration{time.Second, time.Minute} {
+		bubble(t, memory.Config{}, func(e env) {
+			time.Sleep(after)
+			v := e.beat(member("a"), known)
+			equal(e, "unchanged", v.Unchanged, false)
+			known = v.Generation
+		})
+	}
 }
 
 func TestMembersExpireHalfOpen(t *testing.T) {

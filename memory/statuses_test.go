@@ -104,5 +104,10 @@ func TestStatusesExpireUnswept(t *testing.T) {
 		e.statuses()
 		e.put("a")
 		e.statuses()
+		e.put("b", rec("k", 9, status.Active))
+		time.Sleep(ttl)
+		r := rec("k", 1, status.Active)
+		e.put("a", r) // an expired record guards nothing
+		e.statuses(stored(r, "a", time.Now().Round(0), ttl))
 	})
 }
