@@ -1,0 +1,160 @@
+package lease_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tenure-go/tenure/lease"
+	"github.com/tenure-go/tenure/memory"
+)
+
+// guarded runs f on a provisioned store that begins a new incarnation when it loses data.
+func guarded(t *testing.T, f func(t *testing.T, s *memory.Store)) {
+	t.Helper()
+	bubbleWith(t, memory.Config{Incarnations: true}, func(t *testing.T, s *memory.Store) {
+		if err := s.Provision(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f(t, s)
+	})
+}
+
+func TestWipeLosesNoTermAndGrantsNobodyElse(t *testing.T) {
+	for name, lose := range map[string]func(s *memory.Store, early *memory.Snapshot){
+		"wiped":                                func(s *memory.Store, _ *memory.Snapshot) { s.Restore(nil) },
+		"restored from before the grants":      func(s *memory.Store, early *memory.Snapshot) { s.Restore(early) },
+		"failed over and back without a call":  func(s *memory.Store, early *memory.Snapshot) { s.Restore(early); s.Restore(s.Snapshot()) },
+		"twice, the second with what was left": func(s *memory.Store, _ *memory.Snapshot) { s.Restore(s.Snapshot()); s.Restore(nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			guarded(t, func(t *testing.T, s *memory.Store) {
+				early := s.Snapshot()
+				a, b := start(t, s, lease.KeeperConfig{}), start(t, s, lease.KeeperConfig{})
+				var holders, waiters []*user
+				for i := range 250 { // more than two verified slices
+					holders = append(holders, a.claim(fmt.Sprint("job-", i), &user{}))
+				}
+				after(time.Second)
+				for i := range 250 {
+					waiters = append(waiters, b.claim(fmt.Sprint("job-", i), &user{}))
+				}
+				after(3 * time.Second)
+				lose(s, early)
+				after(time.Minute)
+				for i, u := range holders {
+					if len(u.losses()) != 0 || len(u.holds) != 1 || !u.hold().Valid() {
+						t.Fatalf("holder %d: %d terms, losses %v", i, len(u.holds), u.losses())
+					}
+					if waiters[i].hold() != nil {
+						t.Fatalf("job-%d has two owners", i)
+					}
+				}
+				held, err := s.Leases(t.Context())
+				if err != nil || len(held) != 250 || held[0] != holders[0].hold().Lease() {
+					t.Errorf("the store knows of %d leases, %v", len(held), err)
+				}
+				a.end()
+				b.end()
+			})
+		})
+	}
+}
+
+// An answer of an earlier incarnation that arrives after the change must not extend anything.
+func TestAnswerOfAnEarlierIncarnationIsIgnored(t *testing.T) {
+	guarded(t, func(t *testing.T, s *memory.Store) {
+		w := newWire(s)
+		r := start(t, w, lease.KeeperConfig{})
+		u := r.claim("job", &user{})
+		after(time.Second)
+		h := u.hold()
+		// This renewal is answered by the old incarnation, and its answer comes after two changes.
+		w.set(func(_ context.Context, op string, do func() error) error {
+			err := do()
+			if op == "Renew" {
+				s.Restore(nil)
+				time.Sleep(500 * time.Millisecond)
+				s.Restore(nil)
+				time.Sleep(500 * time.Millisecond)
+			}
+			return err
+		})
+		after(1500 * time.Millisecond)
+		w.set(nil)
+		after(time.Minute)
+		if !h.Valid() || len(u.losses()) != 0 {
+			t.Errorf("lost: %v", u.losses())
+		}
+		r.end()
+	})
+}
+
+// Renewals in a new incarnation extend only what was verified in it.
+func TestRenewalExtendsOnlyWhatIsProven(t *testing.T) {
+	guarded(t, func(t *testing.T, s *memory.Store) {
+		w := newWire(s)
+		r := start(t, w, lease.KeeperConfig{})
+		u := r.claim("job", &user{})
+		after(time.Second)
+		h := u.hold()
+		w.set(func(_ context.Context, op string, do func() error) error {
+			if op == "Verify" {
+				return lease.ErrUnavailable
+			}
+			return do()
+		})
+		after(10 * time.Second) // renewed all the while, verified never: the incarnation is the same
+		if !h.Valid() {
+			t.Fatal("lost though nothing had changed")
+		}
+		s.Restore(nil)
+		left := h.Left()
+		after(left)
+		if h.Valid() {
+			t.Error("a term went on that nobody proved in the new incarnation")
+		}
+		r.end()
+	})
+}
+
+func TestStopDuringTheFreeze(t *testing.T) {
+	guarded(t, func(t *testing.T, s *memory.Store) {
+		a, b := start(t, s, lease.KeeperConfig{}), start(t, s, lease.KeeperConfig{})
+		a.claim("job", &user{})
+		after(time.Second)
+		ub := b.claim("job", &user{})
+		s.Restore(nil)
+		after(time.Second)
+		a.end()
+		after(lease.DefaultMaxTTL - 2*time.Second)
+		if ub.hold() != nil {
+			t.Fatal("granted during the freeze")
+		}
+		after(2 * time.Second)
+		if ub.hold() == nil {
+			t.Error("not granted when the freeze was over")
+		}
+		b.end()
+	})
+}
+
+func TestUnprovisionedFleetWaitsOutItsFirstFreeze(t *testing.T) {
+	bubbleWith(t, memory.Config{Incarnations: true}, func(t *testing.T, s *memory.Store) {
+		r := start(t, s, lease.KeeperConfig{})
+		u := r.claim("job", &user{})
+		after(lease.DefaultMaxTTL - time.Millisecond)
+		if u.hold() != nil {
+			t.Fatal("granted during the first freeze")
+		}
+		if f := r.keeper.State().FrozenFor; f <= 0 {
+			t.Errorf("FrozenFor %v", f)
+		}
+		after(time.Second)
+		if u.hold() == nil {
+			t.Error("never granted")
+		}
+		r.end()
+	})
+}
