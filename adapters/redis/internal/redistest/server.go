@@ -1,0 +1,189 @@
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// RequireServers is the environment variable that turns a missing server binary from a skipped test
+// into a failed one.
+const RequireServers = "TENURE_REQUIRE_SERVERS"
+
+// Server is one private redis-server process.
+type Server struct {
+	// Addr is its host and port; Dir is where it keeps its files.
+	Addr, Dir string
+
+	tb   testing.TB
+	args []string
+	port int
+
+	mu  sync.Mutex
+	cmd *exec.Cmd
+}
+
+// Start starts a server without persistence. Further settings are given as on its command line,
+// such as "--maxmemory", "6mb".
+func Start(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	path := binary(tb)
+	dir := tb.TempDir()
+	var err error
+	for range 5 { // another process may take the free port first
+		port := freePort(tb)
+		s := &Server{tb: tb, Dir: dir, port: port, Addr: fmt.Sprintf("127.0.0.1:%d", port)}
+		s.args = append([]string{path, "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", dir,
+			"--save", "", "--appendonly", "no", "--enable-debug-command", "yes", "--logfile", dir + "/redis.log"}, args...)
+		if err = s.launch(); err == nil {
+			tb.Cleanup(s.Stop)
+			return s
+		}
+	}
+	tb.Fatalf("redis-server does not start: %v", err)
+	return nil
+}
+
+func binary(tb testing.TB) string {
+	tb.Helper()
+	path, err := exec.LookPath("redis-server")
+	if err == nil {
+		return path
+	}
+	if os.Getenv(RequireServers) == "1" {
+		tb.Fatalf("redis-server is not installed, and %s=1", RequireServers)
+	}
+	tb.Skip("redis-server is not installed")
+	return ""
+}
+
+func freePort(tb testing.TB) int {
+	tb.Helper()
+	for range 50 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		l.Close()
+		if port < 55000 { // a cluster node also listens 10 000 higher
+			return port
+		}
+	}
+	tb.Fatal("no free port below 55000")
+	return 0
+}
+
+func (s *Server) launch() error {
+	cmd := exec.Command(s.args[0], s.args[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // not even a crashed test leaves a server behind
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	exited := make(chan struct{})
+	go func() { cmd.Wait(); close(exited) }()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		select {
+		case <-exited:
+			log, _ := os.ReadFile(s.Dir + "/redis.log")
+			return fmt.Errorf("it exited at once: %s", log)
+		default:
+		}
+		if s.answers() {
+			s.mu.Lock()
+			s.cmd = cmd
+			s.mu.Unlock()
+			return nil
+		}
+	}
+	cmd.Process.Kill()
+	return fmt.Errorf("it does not answer at %s", s.Addr)
+}
+
+// answers reports whether the server takes connections and has loaded its data.
+func (s *Server) answers() bool {
+	conn, err := net.DialTimeout("tcp", s.Addr, time.Second)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Second))
+	if _, err := conn.Write([]byte("PING\r\n")); err != nil {
+		return false
+	}
+	b := make([]byte, 64)
+	n, _ := conn.Read(b)
+	return n > 0 && (b[0] == '+' || string(b[:min(n, 7)]) == "-NOAUTH")
+}
+
+func (s *Server) signal(sig syscall.Signal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd != nil {
+		s.cmd.Process.Signal(sig)
+	}
+}
+
+// Freeze stops the process without ending it: its connections stay open and nothing answers.
+// Thaw lets it go on.
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw ends a Freeze.
+func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+
+// Stop kills the process, as a crash would, and waits until it is gone.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	cmd := s.cmd
+	s.cmd = nil
+	s.mu.Unlock()
+	if cmd == nil {
+		return
+	}
+	cmd.Process.Kill()
+	for syscall.Kill(cmd.Process.Pid, 0) == nil { // until the waiting goroutine has collected it
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// Restart starts the process again, on the same port and with the files that it left. Call Stop before.
+func (s *Server) Restart() {
+	s.tb.Helper()
+	if err := s.launch(); err != nil {
+		s.tb.Fatalf("redis-server does not start again: %v", err)
+	}
+}
+
+// Options are a client's options for this server. Retries are off, so that a test sees each outcome.
+func (s *Server) Options() *redis.Options { return Options(s.Addr) }
+
+// Client returns a client for this server that is closed when the test ends.
+func (s *Server) Client() *redis.Client { return Client(s.tb, s.Options()) }
+
+// Admin runs a command and fails the test where that fails.
+func (s *Server) Admin(args ...any) any {
+	s.tb.Helper()
+	c := redis.NewClient(s.Options())
+	defer c.Close()
+	v, err := c.Do(context.Background(), args...).Result()
+	if err != nil && err != redis.Nil {
+		s.tb.Fatalf("%v: %v", args, err)
+	}
+	return v
+}
+
+// Client returns a client that is closed when the test ends.
+func Client(tb testing.TB, o *redis.Options) *redis.Client {
+	c := redis.NewClient(o)
+	tb.Cleanup(func() { c.Close() })
+	return c
+}

@@ -1,0 +1,53 @@
+-- The incarnation guard. It begins every lease script: where the data may lack its latest writes,
+-- a new incarnation starts and nothing new is granted until every session that may have been
+-- open has lapsed or was renewed.
+-- KEYS: 1 marker, 2 sessions, 3 leases. ARGV: 1 schema version, 2 the fleet's MaxTTL in µs.
+local marker = redis.call('HMGET', KEYS[1],
+  'schema', 'incarnation', 'fingerprint', 'frozen', 'sessions', 'leases', 'floor', 'maxttl', 'sweep')
+if marker[1] and marker[1] ~= ARGV[1] then return {'schema', marker[1]} end
+
+local number = marker[2] and tonumber(marker[2])
+local frozen = tonumber(marker[4] or 0)  -- µs until which nothing new is granted
+local open = redis.call('HLEN', KEYS[2]) -- how many sessions and leases there should be
+local held = redis.call('HLEN', KEYS[3])
+local floor = tonumber(marker[7] or 0)   -- the highest token granted or asserted
+local most = tonumber(marker[8] or 0)    -- the longest MaxTTL that any client named
+local sweep = marker[9] or ''
+
+local cause = ''
+local server = fingerprint()
+if not number then
+  cause = 'no marker'
+elseif server ~= '' and marker[3] ~= '' and server ~= marker[3] then
+  cause = 'another server'
+elseif tonumber(marker[5]) ~= open or tonumber(marker[6]) ~= held then
+  cause = 'missing records'
+end
+
+if cause ~= '' or most < tonumber(ARGV[2]) then
+  most = math.max(most, tonumber(ARGV[2]))
+  redis.call('HSET', KEYS[1], 'maxttl', int(most))
+end
+if cause ~= '' then
+  number = math.max((number or 0) + 1, now)
+  frozen = now + most
+  redis.call('HSET', KEYS[1], 'schema', ARGV[1], 'incarnation', int(number), 'fingerprint', server,
+    'frozen', int(frozen), 'sessions', int(open), 'leases', int(held), 'floor', int(floor), 'sweep', sweep)
+elseif server ~= '' and marker[3] == '' then
+  redis.call('HSET', KEYS[1], 'fingerprint', server)
+elseif frozen > now + most then
+  frozen = now + most -- the clock was set back: a freeze is never longer than MaxTTL
+  redis.call('HSET', KEYS[1], 'frozen', int(frozen))
+end
+local freeze = math.max(frozen - now, 0)
+
+-- Every answer begins alike: outcome, time, incarnation, freeze left, why a new one has begun.
+local function answer(outcome)
+  return {outcome, int(now), int(number), int(freeze), cause}
+end
+
+-- Writes back what the marker counts. It counts what this client did, not what HLEN says: so a
+-- record that vanished in between is missed by the next script.
+local function save()
+  redis.call('HSET', KEYS[1], 'sessions', int(open), 'leases', int(held), 'floor', int(floor), 'sweep', sweep)
+end

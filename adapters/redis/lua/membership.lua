@@ -1,0 +1,44 @@
+-- Members: id -> "<joined µs> <marks> <description>", marks being a subset of "dl" or "-", and
+-- beside them a sorted set id -> expiry µs.
+-- KEYS: 1 marker, 2 members, 3 lives, 4 generation.
+local function member(id)
+  local expires = redis.call('ZSCORE', KEYS[3], id)
+  local text = redis.call('HGET', KEYS[2], id)
+  if not text or not expires or tonumber(expires) <= now then return nil end
+  local joined, marks, description = string.match(text, '^(%-?%d+) ([dl%-]+) (.*)$')
+  if not joined then return nil end
+  return {text = text, joined = joined, draining = string.find(marks, 'd') ~= nil,
+    leaving = string.find(marks, 'l') ~= nil, description = description}
+end
+
+local function put_member(id, m)
+  local marks = (m.draining and 'd' or '') .. (m.leaving and 'l' or '')
+  m.text = m.joined .. ' ' .. (marks == '' and '-' or marks) .. ' ' .. m.description
+  redis.call('HSET', KEYS[2], id, m.text)
+end
+
+local function remove(id)
+  redis.call('HDEL', KEYS[2], id)
+  return redis.call('ZREM', KEYS[3], id)
+end
+
+-- Generations count by the clock, as tokens do: a fleet whose data was lost never answers
+-- "unchanged" to a generation of its former life.
+local generation = tonumber(redis.call('GET', KEYS[4]) or 0)
+local function turn()
+  generation = math.max(generation + 1, now)
+  redis.call('SET', KEYS[4], int(generation))
+end
+
+-- Removes members whose life has ended. Whoever looks first does it.
+local function bury()
+  local dead = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', int(now), 'LIMIT', '0', '500')
+  for i = 1, #dead do remove(dead[i]) end
+  if #dead > 0 or generation == 0 then turn() end
+end
+
+-- The whole membership: records, and lives. Dead ones that are still there have no life in it.
+local function listing()
+  return redis.call('HGETALL', KEYS[2]),
+    redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. int(now), '+inf', 'WITHSCORES')
+end

@@ -1,0 +1,121 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/tenure-go/tenure/lease"
+)
+
+// schemaVersion is the version of the records. A fleet's marker carries it; a client that speaks another
+// one refuses to work rather than misread.
+const schemaVersion = "1"
+
+// most is how many keys one script works on. 500 take about a millisecond of the server's one thread.
+const most = 500
+
+// run executes the script and returns its answer, whose first element is "ok" or an outcome that
+// the caller knows. Arguments 1 and 2 of every script are the schema version and MaxTTL.
+func (s *Store) run(ctx context.Context, sc *script, keys []string, args ...string) (reply, error) {
+	return bounded(ctx, s, sc.name, func(ctx context.Context) (reply, error) {
+		raw, err := s.eval(ctx, s.client, sc, keys, args)
+		return s.answer(sc, raw, err)
+	})
+}
+
+func (s *Store) answer(sc *script, raw any, err error) (reply, error) {
+	if err != nil {
+		return nil, mapped(sc.name, err)
+	}
+	r, ok := raw.([]any)
+	if !ok || len(r) == 0 {
+		return nil, unavailable(sc.name, malformed(raw))
+	}
+	if r[0] == "schema" {
+		theirs, _ := reply(r).text(1)
+		return nil, invalid("schema version", schemaVersion, fmt.Sprintf(
+			"the fleet %q was written with version %s; run a version of Tenure that speaks it", s.cfg.Fleet, theirs))
+	}
+	return r, nil
+}
+
+// evaluator is what runs a script: a client, or a pipeline that also waits for replicas.
+type evaluator interface {
+	EvalSha(ctx context.Context, hash string, keys []string, args ...any) *redis.Cmd
+	Eval(ctx context.Context, source string, keys []string, args ...any) *redis.Cmd
+}
+
+// eval sends the script's hash, and its source where the server does not know it (yet, or after a
+// restart, a failover or SCRIPT FLUSH).
+func (s *Store) eval(ctx context.Context, on evaluator, sc *script, keys, args []string) (any, error) {
+	all := make([]any, 0, len(args)+2)
+	all = append(all, schemaVersion, s.maxTTL)
+	for _, a := range args {
+		all = append(all, a)
+	}
+	if sc.roomy.source != "" && !s.old.Load() {
+		raw, err := evalText(ctx, on, sc.roomy, keys, all)
+		if err == nil || !strings.Contains(err.Error(), "compil") && !strings.Contains(err.Error(), "near '#'") {
+			return raw, err
+		}
+		s.old.Store(true) // a server before 7.0: it takes the first line for Lua
+	}
+	return evalText(ctx, on, sc.plain, keys, all)
+}
+
+func evalText(ctx context.Context, on evaluator, t text, keys []string, args []any) (any, error) {
+	raw, err := on.EvalSha(ctx, t.hash, keys, args...).Result()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		raw, err = on.Eval(ctx, t.source, keys, args...).Result()
+	}
+	return raw, err
+}
+
+// head is how every answer of the lease contract begins.
+type head struct {
+	outcome     string
+	now         int64
+	incarnation lease.Incarnation
+	cause       string
+}
+
+const headLength = 5
+
+// runLease is run for scripts with the incarnation guard. It returns what follows the head.
+func (s *Store) runLease(ctx context.Context, sc *script, args ...string) (head, reply, error) {
+	sent := time.Now()
+	r, err := s.run(ctx, sc, s.keys.forLeases(), args...)
+	return s.leaseAnswer(sc.name, sent, r, err)
+}
+
+func (s *Store) leaseAnswer(op string, sent time.Time, r reply, err error) (head, reply, error) {
+	if err != nil {
+		return head{}, nil, err
+	}
+	h, err := r.head()
+	if err != nil {
+		return head{}, nil, unavailable(op, err)
+	}
+	s.horizon.note(sent, h.now)
+	s.see(h.incarnation.Number)
+	if h.cause != "" {
+		s.log.LogAttrs(context.Background(), slog.LevelWarn, "tenure: the store began a new incarnation; nothing new is granted until living holders had time to assert what they hold",
+			slog.String("fleet", s.cfg.Fleet), slog.String("cause", h.cause),
+			slog.Uint64("incarnation", h.incarnation.Number), slog.Duration("frozenFor", h.incarnation.FrozenFor))
+	}
+	switch h.outcome {
+	case "ok":
+		return h, r[headLength:], nil
+	case "lapsed":
+		return head{}, nil, fmt.Errorf("redisstore: %s: %w", op, lease.ErrSessionLapsed)
+	case "unproven":
+		return head{}, nil, unavailable(op, errUnproven)
+	case "late":
+		return head{}, nil, unavailable(op, errLate)
+	}
+	return head{}, nil, unavailable(op, malformed(h.outcome))
+}
