@@ -100,7 +100,7 @@ func (e *env) renewed(s lease.Manager, sess lease.Session) lease.Renewal {
 // lapsed fails the check unless err says that the session is over.
 func (e *env) lapsed(err error, call string) {
 	e.Helper()
-	e.that(errors.Is(err, lease.ErrSessionLapsed), "%s of a session that is over answered %v, want ErrSessionLapsed", call, err)
+	e.that(errors.Is(err, lease.ErrSessionLapsed), "%s answered %v, want ErrSessionLapsed: the session is not alive", call, err)
 }
 
 // over fails the check unless every call of the session says that it is over.

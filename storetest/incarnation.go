@@ -82,6 +82,7 @@ func n03(e *env) {
 	sess := e.session(e.a, e.cfg.MaxTTL)
 	before := e.renewed(e.a, sess).Incarnation
 	one, two := e.grant(e.a, sess, "one"), e.grant(e.a, sess, "two")
+	e.sleep(e.unit / 10)
 	e.cfg.Faults.Wipe(e.t, e.a)
 	r := e.renewed(e.a, sess)
 	e.that(r.Incarnation.Number > before.Number, "after a loss of data the incarnation is %d, want above %d", r.Incarnation.Number, before.Number)

@@ -197,6 +197,11 @@ func i14(e *env) {
 		e.Fatalf("a call beside others: %v", err)
 	default:
 	}
+	one, two := e.self(), e.self()
+	e.beat(e.b, one, e.long())
+	follow()
+	e.must(e.b.Leave(e.ctx, one.Instance.ID), "Leave") // one for one: as many as before
+	e.beat(e.b, two, e.long())
 	follow()
 	want := byID(e.members(e.b).Members)
 	e.that(maps.Equal(have, want), "followed by generation the membership is %v, read in full it is %v", have, want)
