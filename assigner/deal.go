@@ -41,9 +41,10 @@ func (x *Index) pools(s *spread, place []int32) [][]int32 {
 }
 
 func (x *Index) sortPool(pool []int32) {
-	slices.SortFunc(pool, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(x.group[b], x.group[a]), cmp.Compare(x.hash[a], x.hash[b]), cmp.Compare(a, b))
-	})
+	sortByHash(pool, x.hash)
+	if x.groups > 0 {
+		slices.SortStableFunc(pool, func(a, b int32) int { return cmp.Compare(x.group[b], x.group[a]) })
+	}
 }
 
 // turns lists the instances with room, the least loaded for their capacity first.

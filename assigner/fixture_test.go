@@ -9,7 +9,7 @@ import (
 
 	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/instance"
-	"github.com/tenure-go/tenure/lease"
+	"github.com/tenure-go/tenure/internal/fault"
 )
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -50,9 +50,9 @@ func wantKeys(t *testing.T, p assigner.Plan, id instance.ID, keys ...string) {
 
 func wantInvalid(t *testing.T, err error, field string) {
 	t.Helper()
-	var invalid *lease.InvalidError
-	if !errors.Is(err, lease.ErrInvalid) || !errors.As(err, &invalid) {
-		t.Fatalf("error %v, want one that matches lease.ErrInvalid", err)
+	var invalid *fault.InvalidError
+	if !errors.Is(err, assigner.ErrInvalid) || !errors.As(err, &invalid) {
+		t.Fatalf("error %v, want one that matches assigner.ErrInvalid", err)
 	}
 	if invalid.Field != field {
 		t.Errorf("error %q names %q, want %q", err, invalid.Field, field)

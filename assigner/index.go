@@ -49,51 +49,64 @@ type Index struct {
 // names the duplicate, empty or malformed key, ID or field.
 func NewIndex(in Input) (*Index, error) {
 	x := &Index{nameOf: make(map[instance.ID]int32, len(in.Instances))}
-	if err := x.setWorkloads(in.Workloads); err != nil {
+	order, err := x.setWorkloads(in.Workloads)
+	if err != nil {
 		return nil, err
 	}
 	if err := x.SetInstances(in.Instances); err != nil {
 		return nil, err
 	}
-	x.SetOwners(in.Owners)
-	x.SetInFlight(in.InFlight)
+	// Looking up in the order of the input and sorting the numbers is kinder to the caches than
+	// looking up in the order of keys.
+	owner, flight := x.lookUp(in.Workloads, in.Owners), x.lookUp(in.Workloads, in.InFlight)
+	for at, from := range order {
+		x.owner[at], x.flight[at] = owner[from], flight[from]
+	}
 	if err := x.SetPolicy(in.Policy); err != nil {
 		return nil, err
 	}
 	return x, nil
 }
 
-func (x *Index) setWorkloads(list []Workload) error {
-	order := sortedByKey(list)
+// setWorkloads returns the positions in list in the order of keys.
+func (x *Index) setWorkloads(list []Workload) ([]int32, error) {
 	n := len(list)
-	x.work, x.hash, x.sel = make([]Workload, n), make([]uint64, n), make([]int32, n)
-	x.owner, x.flight, x.cool = make([]int32, n), make([]int32, n), make([]bool, n)
-	x.group, x.classOf = make([]int32, n), make([]int32, n)
+	hash := make([]uint64, n)
+	for i := range list {
+		if err := list[i].check(); err != nil {
+			return nil, err
+		}
+		hash[i] = Hash(list[i].Key)
+	}
+	order, err := sortedByKey(list)
+	if err != nil {
+		return nil, err
+	}
+	x.work, x.hash, x.sel, x.group = make([]Workload, n), make([]uint64, n), make([]int32, n), make([]int32, n)
+	x.owner, x.flight, x.cool, x.classOf = make([]int32, n), make([]int32, n), make([]bool, n), make([]int32, n)
 	seen, groups := map[Selector]int32{}, map[string]int32{}
 	for at, from := range order {
 		w := list[from]
-		if err := w.check(); err != nil {
-			return err
-		}
-		if at > 0 && x.work[at-1].Key == w.Key {
-			return fault.Invalid("workload key", w.Key, "occurs twice; keys must be unique")
-		}
 		sel, err := x.selector(w.Requires, seen)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		x.group[at] = none
-		if w.Group != "" {
-			if _, ok := groups[w.Group]; !ok {
-				groups[w.Group] = int32(len(groups))
-			}
-			x.group[at] = groups[w.Group]
-		}
-		x.work[at], x.hash[at], x.sel[at] = w, Hash(w.Key), sel
-		x.owner[at], x.flight[at] = none, none
+		x.work[at], x.hash[at], x.sel[at], x.group[at] = w, hash[from], sel, groupNumber(w.Group, groups)
 	}
 	x.groups = len(groups)
-	return nil
+	return order, nil
+}
+
+func groupNumber(name string, seen map[string]int32) int32 {
+	if name == "" {
+		return none
+	}
+	at, ok := seen[name]
+	if !ok {
+		at = int32(len(seen))
+		seen[name] = at
+	}
+	return at
 }
 
 func (x *Index) selector(s Selector, seen map[Selector]int32) (int32, error) {
@@ -145,24 +158,24 @@ func (x *Index) SetInstances(list []Instance) error {
 }
 
 // SetOwners replaces who holds what. Keys that are no workload's are ignored.
-func (x *Index) SetOwners(owners map[string]instance.ID) { x.setNames(x.owner, owners) }
+func (x *Index) SetOwners(owners map[string]instance.ID) { x.owner = x.lookUp(x.work, owners) }
 
 // SetInFlight replaces the targets of the moves under way.
-func (x *Index) SetInFlight(targets map[string]instance.ID) { x.setNames(x.flight, targets) }
+func (x *Index) SetInFlight(targets map[string]instance.ID) { x.flight = x.lookUp(x.work, targets) }
 
-func (x *Index) setNames(to []int32, from map[string]instance.ID) {
-	if len(from) == 0 {
-		for i := range to {
-			to[i] = none
+// lookUp returns the names that the map has for the workloads.
+func (x *Index) lookUp(list []Workload, in map[string]instance.ID) []int32 {
+	names := make([]int32, len(list))
+	for i := range names {
+		names[i] = none
+		if len(in) == 0 {
+			continue
 		}
-		return
-	}
-	for i := range to {
-		to[i] = none
-		if id, ok := from[x.work[i].Key]; ok && id != "" {
-			to[i] = x.name(id)
+		if id := in[list[i].Key]; id != "" {
+			names[i] = x.name(id)
 		}
 	}
+	return names
 }
 
 // SetPolicy replaces the policy. It refuses a negative budget.
@@ -186,12 +199,17 @@ func (x *Index) SetPolicy(p Policy) error {
 func (x *Index) Adopt(p Plan) {
 	at := 0
 	for _, t := range p.Targets {
-		for at < len(x.work) && x.work[at].Key < t.Key {
+		for at < len(x.work) && x.work[at].Key != t.Key && x.work[at].Key < t.Key {
 			at++
 		}
-		if at < len(x.work) && x.work[at].Key == t.Key {
-			x.owner[at], x.flight[at] = x.name(t.Instance), none
+		if at == len(x.work) || x.work[at].Key != t.Key {
+			continue
 		}
+		x.flight[at] = none
+		if o := x.owner[at]; o == none || x.names[o] != t.Instance {
+			x.owner[at] = x.name(t.Instance)
+		}
+		at++
 	}
 }
 

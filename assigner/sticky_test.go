@@ -178,3 +178,24 @@ func TestProperties(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) { checkProperties(t, c.a, everything) })
 	}
 }
+
+// TestStickyLooksThroughChains needs A's workloads to make way on b, so that B's find room there:
+// sharing out class after class ends at loads of 1, 3 and 2.
+func TestStickyLooksThroughChains(t *testing.T) {
+	members := fleet("a", "b", "c")
+	members[0].Labels = map[string]string{"A": ""}
+	members[1].Labels = map[string]string{"A": "", "B": ""}
+	members[2].Labels = map[string]string{"B": ""}
+	list := works(6)
+	for i := range list {
+		list[i].Requires = "B"
+	}
+	list[0].Requires, list[1].Requires = "A", "A"
+	p := mustPlan(t, assigner.Sticky{}, assigner.Input{Workloads: list, Instances: members})
+	wantKeys(t, p, "a", "w00", "w01")
+	for _, q := range p.Quotas {
+		if q.Count != 2 {
+			t.Errorf("%s has %d workloads, want 2", q.Instance, q.Count)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package assigner_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/tenure-go/tenure/assigner"
+)
+
+// large is a fleet of 100 000 workloads, in no particular order, and 1 000 instances.
+func large() assigner.Input {
+	const n, m = 100_000, 1_000
+	in := assigner.Input{Workloads: make([]assigner.Workload, n), Instances: make([]assigner.Instance, m)}
+	for i := range n {
+		shuffled := i * 7919 % n
+		in.Workloads[i] = assigner.Workload{Key: fmt.Sprintf("workload-%06d", shuffled), Weight: 1 + int(assigner.Hash(fmt.Sprint(i))%100)}
+	}
+	for i := range m {
+		in.Instances[i].ID = instanceID(fmt.Sprintf("pod-%016x", assigner.Hash(fmt.Sprint(i))))
+	}
+	return in
+}
+
+func mustIndex(b *testing.B, in assigner.Input) *assigner.Index {
+	b.Helper()
+	x, err := assigner.NewIndex(in)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return x
+}
+
+var contenders = []struct {
+	name string
+	a    assigner.Indexed
+}{
+	{"Sticky", assigner.Sticky{}},
+	{"Balanced", assigner.Balanced{}},
+	{"Primary", assigner.Primary{}},
+}
+
+// BenchmarkCold plans a fleet without owners, from strings and maps.
+func BenchmarkCold(b *testing.B) {
+	for _, c := range contenders {
+		b.Run(c.name, func(b *testing.B) {
+			in := large()
+			b.ReportAllocs()
+			for b.Loop() {
+				mustPlan(b, c.a, in)
+			}
+		})
+	}
+}
+
+// BenchmarkJoin plans one join into a settled fleet, from strings and maps.
+func BenchmarkJoin(b *testing.B) {
+	for _, c := range contenders {
+		b.Run(c.name, func(b *testing.B) {
+			in := large()
+			in.Owners = mustPlan(b, c.a, in).Owners()
+			in.Instances = append(in.Instances, assigner.Instance{ID: "pod-joiner"})
+			b.ReportAllocs()
+			for b.Loop() {
+				mustPlan(b, c.a, in)
+			}
+		})
+	}
+}
+
+// BenchmarkIndexedJoin plans a join and a leave in turn, from an Index: one operation is one change.
+func BenchmarkIndexedJoin(b *testing.B) {
+	for _, c := range contenders {
+		b.Run(c.name, func(b *testing.B) {
+			in := large()
+			x := mustIndex(b, in)
+			change := func(list []assigner.Instance) {
+				if err := x.SetInstances(list); err != nil {
+					b.Fatal(err)
+				}
+				p, err := c.a.PlanIndex(x)
+				if err != nil {
+					b.Fatal(err)
+				}
+				x.Adopt(p)
+			}
+			change(in.Instances)
+			joined := append(in.Instances, assigner.Instance{ID: "pod-joiner"})
+			b.ReportAllocs()
+			for turn := 0; b.Loop(); turn++ {
+				if turn%2 == 0 {
+					change(joined)
+				} else {
+					change(in.Instances)
+				}
+			}
+		})
+	}
+}
