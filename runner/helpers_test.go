@@ -275,3 +275,9 @@ func equal[T comparable](t *testing.T, what string, got, want []T) {
 		t.Errorf("%s:\n got %v\nwant %v", what, got, want)
 	}
 }
+
+// pass lets virtual time pass, and everything that is due then happen.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
