@@ -18,21 +18,21 @@ const (
 		WHERE s.fleet = $1 AND s.lapsed_in IS NULL AND s.expires_at <= clock_timestamp()
 			AND s.id IN (SELECT l.session FROM {s}.lease l WHERE l.fleet = $1 AND l.key = ANY($2::text[]))
 		ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED)
-		UPDATE {s}.session s SET lapsed_in = f.incarnation FROM e, f
-		WHERE s.fleet = $1 AND s.id = e.id AND s.lapsed_in IS NULL AND s.expires_at <= clock_timestamp()`
+		UPDATE {s}.session s SET lapsed_in = f.incarnation FROM f
+		WHERE s.fleet = $1 AND s.id = ANY(ARRAY(SELECT id FROM e)) AND s.lapsed_in IS NULL AND s.expires_at <= clock_timestamp()`
 	// The first lease of a key. Two first grants of one key meet at the primary key; the order of
 	// keys keeps them from waiting for each other crosswise.
 	sqlInsert = `WITH ` + settled + `, ` + me + `
 		INSERT INTO {s}.lease (fleet, key, token, session, incarnation, since)
 		SELECT $1, w.key, greatest(f.token_floor + 1, ` + nowUS + `), $2, f.incarnation, clock_timestamp()
 		FROM unnest($3::text[]) w(key), f, me
-		WHERE NOT EXISTS (SELECT FROM {s}.lease l WHERE l.fleet = $1 AND l.key = w.key)
+		WHERE NOT EXISTS (SELECT FROM {s}.lease l WHERE l.fleet = $1 AND l.key = ANY($3::text[]) AND l.key = w.key)
 		ORDER BY w.key COLLATE "C"
 		ON CONFLICT DO NOTHING`
 	// wanted reads how the keys stand, one row for each and at least one. A session that is
 	// lapsed, absent or of another incarnation holds nothing.
 	wanted = ` LEFT JOIN me ON true LEFT JOIN unnest($3::text[]) w(key) ON true
-		LEFT JOIN {s}.lease l ON l.fleet = $1 AND l.key = w.key
+		LEFT JOIN {s}.lease l ON l.fleet = $1 AND l.key = ANY($3::text[]) AND l.key = w.key
 		LEFT JOIN {s}.session o ON o.fleet = $1 AND o.id = l.session AND o.lapsed_in IS NULL AND l.incarnation = f.incarnation`
 	standing = `me.owner, w.key, l.session = $2 AND o.id IS NOT NULL AND l.revoked_until IS NULL, l.token, {us:l.since},
 		o.owner, {us:least(o.expires_at, l.revoked_until) - clock_timestamp()}, l.key IS NULL, o.id IS NOT NULL`
@@ -47,11 +47,11 @@ const (
 		ORDER BY l.key FOR UPDATE OF l SKIP LOCKED), u AS (
 		UPDATE {s}.lease l SET token = greatest(l.token + 1, ` + nowUS + `), session = $2, incarnation = f.incarnation,
 			since = clock_timestamp(), revoked_until = NULL
-		FROM k, f WHERE l.fleet = $1 AND l.key = k.key RETURNING l.key, l.token, {us:l.since} AS since)
+		FROM f WHERE l.fleet = $1 AND l.key = ANY(ARRAY(SELECT key FROM k)) RETURNING l.key, l.token, {us:l.since} AS since)
 		SELECT f.incarnation, 0, u.token, u.since, ` + standing + ` FROM f` + wanted + ` LEFT JOIN u ON u.key = w.key`
 	// The same question without a grant, for a freeze.
 	sqlStanding = `WITH f AS MATERIALIZED (SELECT incarnation, {us:frozen_until - clock_timestamp()} AS left_us FROM {s}.fleet
-			WHERE fleet = $1 AND NOT thawed AND fingerprint = {fp} AND frozen_until > clock_timestamp()), ` + me + `
+			WHERE fleet = $1 AND NOT thawed AND life = {life} AND frozen_until > clock_timestamp()), ` + me + `
 		SELECT f.incarnation, f.left_us, NULL::bigint, NULL::bigint, ` + standing + ` FROM f` + wanted
 )
 

@@ -18,11 +18,11 @@ const (
 	// What is read of the session may be a moment old; the lock is what counts: it is on the
 	// version of the row that names this session and token, so no successor exists yet.
 	sqlFence = `SELECT s.ttl_ms FROM {s}.lease l JOIN {s}.session s ON s.fleet = l.fleet AND s.id = l.session
-		JOIN {s}.fleet f ON f.fleet = l.fleet AND f.incarnation = l.incarnation AND f.fingerprint = {fp}
+		JOIN {s}.fleet f ON f.fleet = l.fleet AND f.incarnation = l.incarnation AND f.life = {life}
 		WHERE l.fleet = $1 AND l.key = $2 AND l.session = $3 AND l.token = $4::bigint
 			AND s.lapsed_in IS NULL AND s.expires_at > clock_timestamp() AND (l.revoked_until IS NULL OR l.revoked_until > clock_timestamp())
 		FOR KEY SHARE OF l`
-	sqlFenceWhy = `SELECT l.session = $3 AND l.token = $4::bigint, l.token > $4::bigint, f.incarnation = l.incarnation AND f.fingerprint = {fp},
+	sqlFenceWhy = `SELECT l.session = $3 AND l.token = $4::bigint, l.token > $4::bigint, f.incarnation = l.incarnation AND f.life = {life},
 			s.lapsed_in IS NULL AND s.expires_at > clock_timestamp(), l.revoked_until IS NOT NULL
 		FROM {s}.fleet f LEFT JOIN {s}.lease l ON l.fleet = f.fleet AND l.key = $2
 		LEFT JOIN {s}.session s ON s.fleet = l.fleet AND s.id = l.session WHERE f.fleet = $1`

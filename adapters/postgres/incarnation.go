@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	sqlState = `SELECT incarnation, fingerprint = {fp}, thawed, {us:frozen_until - clock_timestamp()} FROM {s}.fleet WHERE fleet = $1`
+	sqlState = `SELECT incarnation, system = {system} AND life = {life}, thawed, {us:frozen_until - clock_timestamp()} FROM {s}.fleet WHERE fleet = $1`
 	// Several processes find the new life of the server at once; the first begins the incarnation.
-	sqlBegin = `INSERT INTO {s}.fleet AS f (fleet, incarnation, fingerprint, frozen_until, thawed)
-		VALUES ($1, {us:clock_timestamp()}, {fp}, clock_timestamp() + $2::bigint * interval '1 microsecond', false)
-		ON CONFLICT (fleet) DO UPDATE SET incarnation = greatest(f.incarnation + 1, excluded.incarnation), fingerprint = excluded.fingerprint,
+	sqlBegin = `INSERT INTO {s}.fleet AS f (fleet, incarnation, system, life, frozen_until, thawed)
+		VALUES ($1, {us:clock_timestamp()}, {system}, {life}, clock_timestamp() + $2::bigint * interval '1 microsecond', false)
+		ON CONFLICT (fleet) DO UPDATE SET incarnation = greatest(f.incarnation + 1, excluded.incarnation), system = excluded.system, life = excluded.life,
 			frozen_until = clock_timestamp() + $2::bigint * interval '1 microsecond', thawed = false
-		WHERE f.fingerprint <> excluded.fingerprint`
+		WHERE (f.system, f.life) <> (excluded.system, excluded.life)`
 	// It waits for the re-assertions that hold the marker FOR SHARE: once it commits, every grant
 	// sees them all.
 	sqlThaw = `UPDATE {s}.fleet SET thawed = true
-		WHERE fleet = $1 AND NOT thawed AND fingerprint = {fp} AND frozen_until <= clock_timestamp()`
-	sqlProvision = `INSERT INTO {s}.fleet (fleet, incarnation, fingerprint, frozen_until, thawed)
-		VALUES ($1, {us:clock_timestamp()}, {fp}, clock_timestamp(), true) ON CONFLICT DO NOTHING`
+		WHERE fleet = $1 AND NOT thawed AND life = {life} AND frozen_until <= clock_timestamp()`
+	sqlProvision = `INSERT INTO {s}.fleet (fleet, incarnation, system, life, frozen_until, thawed)
+		VALUES ($1, {us:clock_timestamp()}, {system}, {life}, clock_timestamp(), true) ON CONFLICT DO NOTHING`
 )
 
 // Provision implements lease.Provisioner: it says that this fleet is new, so that its first start

@@ -18,44 +18,45 @@ const (
 	sqlPurgeLapse = `WITH ` + settled + `, e AS MATERIALIZED (
 		SELECT s.id FROM {s}.session s, f WHERE s.fleet = $1 AND s.lapsed_in IS NULL AND s.expires_at <= clock_timestamp()
 		ORDER BY s.id LIMIT ` + purgeBatch + ` FOR NO KEY UPDATE OF s SKIP LOCKED)
-		UPDATE {s}.session s SET lapsed_in = f.incarnation FROM e, f
-		WHERE s.fleet = $1 AND s.id = e.id AND s.lapsed_in IS NULL AND s.expires_at <= clock_timestamp()`
+		UPDATE {s}.session s SET lapsed_in = f.incarnation FROM f
+		WHERE s.fleet = $1 AND s.id = ANY(ARRAY(SELECT id FROM e)) AND s.lapsed_in IS NULL AND s.expires_at <= clock_timestamp()`
 	// Leases of forgotten workloads still name the session that held them last.
 	sqlPurgeNames = `WITH ` + settled + `, k AS MATERIALIZED (
 		SELECT l.key FROM f, {s}.lease l JOIN {s}.session s ON s.fleet = l.fleet AND s.id = l.session
 		WHERE l.fleet = $1 AND s.lapsed_in IS NOT NULL AND s.expires_at < clock_timestamp() - $2::bigint * interval '1 microsecond'
 		ORDER BY l.key LIMIT ` + purgeBatch + ` FOR NO KEY UPDATE OF l SKIP LOCKED)
-		UPDATE {s}.lease l SET session = NULL, revoked_until = NULL, since = clock_timestamp() FROM k WHERE l.fleet = $1 AND l.key = k.key`
+		UPDATE {s}.lease l SET session = NULL, revoked_until = NULL, since = clock_timestamp()
+		WHERE l.fleet = $1 AND l.key = ANY(ARRAY(SELECT key FROM k))`
 	// A session is remembered for MaxTTL after its end, so that it cannot be opened again.
 	sqlPurgeSessions = `WITH d AS MATERIALIZED (
 		SELECT s.id FROM {s}.session s WHERE s.fleet = $1 AND s.lapsed_in IS NOT NULL
 			AND s.expires_at < clock_timestamp() - $2::bigint * interval '1 microsecond'
 			AND NOT EXISTS (SELECT FROM {s}.lease l WHERE l.fleet = s.fleet AND l.session = s.id)
 		ORDER BY s.id LIMIT ` + purgeBatch + ` FOR UPDATE OF s SKIP LOCKED)
-		DELETE FROM {s}.session s USING d WHERE s.fleet = $1 AND s.id = d.id`
+		DELETE FROM {s}.session s WHERE s.fleet = $1 AND s.id = ANY(ARRAY(SELECT id FROM d))`
 	// The floor takes over the memory of the rows: a key that comes back starts above it, even
 	// where the server's clock was set back.
 	sqlPurgeLeases = `WITH ` + settled + `, k AS MATERIALIZED (
 		SELECT l.key FROM f, {s}.lease l WHERE l.fleet = $1 AND l.session IS NULL
 			AND l.since < clock_timestamp() - $2::bigint * interval '1 microsecond'
 		ORDER BY l.key LIMIT ` + purgeBatch + ` FOR UPDATE OF l SKIP LOCKED), d AS (
-		DELETE FROM {s}.lease l USING k WHERE l.fleet = $1 AND l.key = k.key RETURNING l.token)
+		DELETE FROM {s}.lease l WHERE l.fleet = $1 AND l.key = ANY(ARRAY(SELECT key FROM k)) RETURNING l.token)
 		UPDATE {s}.fleet SET token_floor = greatest(token_floor, (SELECT max(token) FROM d))
 		WHERE fleet = $1 AND EXISTS (SELECT FROM d)`
 	sqlPurgeMembers = `WITH d AS MATERIALIZED (
 		SELECT id FROM {s}.member WHERE fleet = $1 AND expires_at < clock_timestamp() - ` + deadFor + `
 		ORDER BY id LIMIT ` + purgeBatch + ` FOR UPDATE SKIP LOCKED)
-		DELETE FROM {s}.member m USING d WHERE m.fleet = $1 AND m.id = d.id`
+		DELETE FROM {s}.member WHERE fleet = $1 AND id = ANY(ARRAY(SELECT id FROM d))`
 	sqlPurgeStatus = `WITH d AS MATERIALIZED (
 		SELECT key FROM {s}.status t WHERE fleet = $1 AND written_at < clock_timestamp() - ` + deadFor + ` AND NOT EXISTS (
 			SELECT FROM {s}.status_owner o WHERE o.fleet = t.fleet AND o.owner = t.owner
 				AND o.expires_at >= clock_timestamp() - ` + deadFor + ` AND t.written_at >= o.born_at)
 		ORDER BY key LIMIT ` + purgeBatch + ` FOR UPDATE SKIP LOCKED)
-		DELETE FROM {s}.status t USING d WHERE t.fleet = $1 AND t.key = d.key`
+		DELETE FROM {s}.status WHERE fleet = $1 AND key = ANY(ARRAY(SELECT key FROM d))`
 	sqlPurgeStatusOwners = `WITH d AS MATERIALIZED (
 		SELECT owner FROM {s}.status_owner o WHERE fleet = $1 AND expires_at < clock_timestamp() - ` + deadFor + `
 		ORDER BY owner LIMIT ` + purgeBatch + ` FOR UPDATE SKIP LOCKED)
-		DELETE FROM {s}.status_owner o USING d WHERE o.fleet = $1 AND o.owner = d.owner`
+		DELETE FROM {s}.status_owner WHERE fleet = $1 AND owner = ANY(ARRAY(SELECT owner FROM d))`
 )
 
 // tidy purges dead rows where nobody in this process did for a minute. It is the tail of a call

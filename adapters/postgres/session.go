@@ -25,7 +25,12 @@ const (
 		RETURNING revision)
 		SELECT f.incarnation, f.left_us, i.revision FROM f LEFT JOIN i ON true`
 	// One row, no column of an index: a HOT update, whatever the session holds. The condition is
-	// checked again on the row's latest version, so that it and a lapse cannot both win.
+	// checked again on the row's latest version, so that it and a lapse cannot both win. This short
+	// form answers nearly always; where it finds nothing, the long one tells why.
+	sqlRenewed = `UPDATE {s}.session s SET expires_at = ` + ttl + `, ttl_ms = ` + msOfTTL + ` FROM {s}.fleet f
+		WHERE f.fleet = $1 AND f.thawed AND f.life = {life} AND {durable}
+			AND s.fleet = $1 AND s.id = $2 AND s.lapsed_in IS NULL AND s.expires_at > clock_timestamp()
+		RETURNING f.incarnation, 0, s.revision`
 	sqlRenew = `WITH ` + settled + `, u AS (
 		UPDATE {s}.session s SET expires_at = ` + ttl + `, ttl_ms = ` + msOfTTL + `
 		FROM f WHERE s.fleet = $1 AND s.id = $2 AND s.lapsed_in IS NULL AND s.expires_at > clock_timestamp()
@@ -61,7 +66,13 @@ func (s *Store) OpenSession(ctx context.Context, sess lease.Session) (lease.Inca
 }
 
 // Renew implements lease.Manager. It writes one row, whatever the session holds.
-func (s *Store) Renew(ctx context.Context, sess lease.Session) (lease.Renewal, error) {
+func (s *Store) Renew(ctx context.Context, sess lease.Session) (r lease.Renewal, err error) {
+	if err := s.check(sess); err != nil {
+		return r, err
+	}
+	if ok, err := s.extendBy(ctx, "renew", s.q.renewed, sess, &r); ok || err != nil {
+		return r, err
+	}
 	return s.extend(ctx, "renew", s.q.renew, sess)
 }
 
@@ -69,36 +80,36 @@ func (s *Store) extend(ctx context.Context, op, fast string, sess lease.Session)
 	if err := s.check(sess); err != nil {
 		return r, err
 	}
-	try := func(sql string, args ...[]byte) func() (bool, error) {
-		return func() (bool, error) {
-			args := append([][]byte{text(s.fleet), text(sess.ID), us(sess.TTL)}, args...)
-			rows, err := s.run(ctx, call{op: op, lane: s.steady, stmts: []stmt{{sql: sql, args: args}}})
-			if err != nil || len(rows[0]) == 0 {
-				return false, err
-			}
-			c := cells{row: rows[0][0]}
-			r.Incarnation = lease.Incarnation{Number: uint64(c.int()), FrozenFor: micros(c.int())}
-			revision, extended := c.maybeInt()
-			switch {
-			case c.err != nil:
-				return false, unavailable(op, c.err)
-			case !extended:
-				return false, lease.ErrSessionLapsed
-			}
-			r.Revision = uint64(revision)
-			return true, nil
-		}
-	}
 	owner := text(string(sess.Owner))
-	first := try(fast)
+	var args [][]byte
 	if fast == s.q.open {
-		first = try(fast, owner)
+		args = append(args, owner)
 	}
-	err = s.follow(ctx, op, s.steady, first, try(s.q.openFrozen, owner))
-	if err != nil {
-		return lease.Renewal{}, err
+	err = s.follow(ctx, op, s.steady,
+		func() (bool, error) { return s.extendBy(ctx, op, fast, sess, &r, args...) },
+		func() (bool, error) { return s.extendBy(ctx, op, s.q.openFrozen, sess, &r, owner) })
+	return r, err
+}
+
+// extendBy sends one statement that extends the session. It answers false where the marker is in
+// another state.
+func (s *Store) extendBy(ctx context.Context, op, sql string, sess lease.Session, r *lease.Renewal, more ...[]byte) (bool, error) {
+	args := append([][]byte{text(s.fleet), text(sess.ID), us(sess.TTL)}, more...)
+	rows, err := s.run(ctx, call{op: op, lane: s.steady, stmts: []stmt{{sql: sql, args: args}}})
+	if err != nil || len(rows[0]) == 0 {
+		return false, err
 	}
-	return r, nil
+	c := cells{row: rows[0][0]}
+	in := lease.Incarnation{Number: uint64(c.int()), FrozenFor: micros(c.int())}
+	revision, extended := c.maybeInt()
+	switch {
+	case c.err != nil:
+		return false, unavailable(op, c.err)
+	case !extended:
+		return false, lease.ErrSessionLapsed
+	}
+	*r = lease.Renewal{Incarnation: in, Revision: uint64(revision)}
+	return true, nil
 }
 
 // CloseSession implements lease.Manager. It writes one row, whatever the session holds.

@@ -13,7 +13,7 @@ const (
 	sqlVerify = `WITH ` + settled + `, ` + me + `
 		SELECT f.incarnation, 0, me.owner, w.ord, NULL::bigint, l.token, l.session = $2, l.incarnation = f.incarnation, l.revoked_until IS NOT NULL
 		FROM f LEFT JOIN me ON true LEFT JOIN unnest($3::text[], $4::bigint[]) WITH ORDINALITY w(key, token, ord) ON true
-		LEFT JOIN {s}.lease l ON l.fleet = $1 AND l.key = w.key`
+		LEFT JOIN {s}.lease l ON l.fleet = $1 AND l.key = ANY($3::text[]) AND l.key = w.key`
 	// While frozen a lease is written again where its record was lost, is of an earlier incarnation,
 	// or is a remnant of an earlier term. One that was let go is not written again.
 	sqlVerifyFrozen = `WITH ` + frozen + `, ` + me + `, i AS (
@@ -21,7 +21,7 @@ const (
 		SELECT $1, w.key, w.token, $2, f.incarnation, timestamptz 'epoch' + w.since * interval '1 microsecond'
 		FROM f CROSS JOIN me CROSS JOIN (SELECT DISTINCT ON (key COLLATE "C") key, token, since
 			FROM unnest($3::text[], $4::bigint[], $5::bigint[]) r(key, token, since) ORDER BY key COLLATE "C", token DESC) w
-		LEFT JOIN {s}.lease c ON c.fleet = $1 AND c.key = w.key
+		LEFT JOIN {s}.lease c ON c.fleet = $1 AND c.key = ANY($3::text[]) AND c.key = w.key
 		WHERE w.token > 0 AND (c.key IS NULL OR c.token < w.token
 			OR c.token = w.token AND c.session = $2 AND c.revoked_until IS NULL AND c.incarnation <> f.incarnation)
 		ORDER BY w.key COLLATE "C"
@@ -31,7 +31,7 @@ const (
 		RETURNING l.key, l.token)
 		SELECT f.incarnation, f.left_us, me.owner, w.ord, i.token, l.token, l.session = $2, l.incarnation = f.incarnation, l.revoked_until IS NOT NULL
 		FROM f LEFT JOIN me ON true LEFT JOIN unnest($3::text[], $4::bigint[]) WITH ORDINALITY w(key, token, ord) ON true
-		LEFT JOIN {s}.lease l ON l.fleet = $1 AND l.key = w.key
+		LEFT JOIN {s}.lease l ON l.fleet = $1 AND l.key = ANY($3::text[]) AND l.key = w.key
 		LEFT JOIN i ON i.key = w.key AND i.token = w.token`
 )
 

@@ -6,7 +6,8 @@
 CREATE TABLE {s}.fleet (
 	fleet text COLLATE "C" PRIMARY KEY,
 	incarnation bigint NOT NULL,      -- which life of the server the leases count in
-	fingerprint text NOT NULL,        -- of the server that wrote this row last
+	system bigint NOT NULL,           -- the cluster that wrote this row last, and
+	life text NOT NULL,               -- its timeline and its postmaster's start
 	frozen_until timestamptz NOT NULL,
 	thawed boolean NOT NULL,          -- the freeze was seen to end; grants need it
 	token_floor bigint NOT NULL DEFAULT 0 -- highest token of the lease rows that were purged
