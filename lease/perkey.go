@@ -45,8 +45,11 @@ type lockSession struct {
 	tokens  map[string]uint64
 }
 
-func (p *perKey) OpenSession(_ context.Context, s Session) (Incarnation, error) {
+func (p *perKey) OpenSession(ctx context.Context, s Session) (Incarnation, error) {
 	if err := s.Check(); err != nil {
+		return Incarnation{}, err
+	}
+	if err := ended(ctx, "OpenSession"); err != nil {
 		return Incarnation{}, err
 	}
 	p.mu.Lock()
@@ -72,6 +75,9 @@ func (p *perKey) OpenSession(_ context.Context, s Session) (Incarnation, error) 
 func (p *perKey) Acquire(ctx context.Context, s Session, keys []string) (Grant, error) {
 	var g Grant
 	if err := checkKeys(s, keys); err != nil {
+		return g, err
+	}
+	if err := ended(ctx, "Acquire"); err != nil {
 		return g, err
 	}
 	seen := make(map[string]bool, len(keys))
@@ -133,6 +139,9 @@ func (p *perKey) held(session string) ([]Lease, bool) {
 }
 
 func (p *perKey) Renew(ctx context.Context, s Session) (Renewal, error) {
+	if err := ended(ctx, "Renew"); err != nil {
+		return Renewal{}, err
+	}
 	leases, ok := p.held(s.ID)
 	if !ok {
 		return Renewal{}, ErrSessionLapsed
@@ -151,9 +160,13 @@ func (p *perKey) Renew(ctx context.Context, s Session) (Renewal, error) {
 	return r, nil
 }
 
-// renewOne extends one lock. A lock that it took anew, with another token, is given back: a
-// renewal that changes the token was no renewal.
+// renewOne extends one lock. It asks only for what the session was granted under that token: for
+// anything else the question itself would take the key. A renewal that changes the token was no
+// renewal, and what it took is left to lapse: giving it back could free a later grant of this session.
 func (p *perKey) renewOne(ctx context.Context, s Session, l Lease) (lost bool, err error) {
+	if !p.granted(s.ID, l) {
+		return true, nil
+	}
 	token, ok, err := p.locker.TryAcquireOrRenew(ctx, l.Key, s.ID, s.TTL)
 	if err != nil {
 		return false, fault.Unavailable("TryAcquireOrRenew", err)
@@ -162,10 +175,14 @@ func (p *perKey) renewOne(ctx context.Context, s Session, l Lease) (lost bool, e
 		return false, nil
 	}
 	p.forget(s.ID, l)
-	if ok {
-		return true, p.locker.Release(ctx, l.Key, s.ID, token)
-	}
 	return true, nil
+}
+
+func (p *perKey) granted(session string, l Lease) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.sessions[session]
+	return known != nil && known.tokens[l.Key] == l.Token && l.Token != 0
 }
 
 func (p *perKey) forget(session string, l Lease) {
@@ -178,6 +195,9 @@ func (p *perKey) forget(session string, l Lease) {
 
 func (p *perKey) Verify(ctx context.Context, s Session, leases []Lease) (Verification, error) {
 	var v Verification
+	if err := ended(ctx, "Verify"); err != nil {
+		return v, err
+	}
 	if _, ok := p.held(s.ID); !ok {
 		return v, ErrSessionLapsed
 	}
@@ -194,6 +214,9 @@ func (p *perKey) Verify(ctx context.Context, s Session, leases []Lease) (Verific
 }
 
 func (p *perKey) Release(ctx context.Context, s Session, leases []Lease) error {
+	if err := ended(ctx, "Release"); err != nil {
+		return err
+	}
 	for _, l := range leases {
 		if l.Session != s.ID {
 			continue
@@ -207,6 +230,9 @@ func (p *perKey) Release(ctx context.Context, s Session, leases []Lease) error {
 }
 
 func (p *perKey) CloseSession(ctx context.Context, s Session) error {
+	if err := ended(ctx, "CloseSession"); err != nil {
+		return err
+	}
 	leases, ok := p.held(s.ID)
 	if !ok {
 		return nil
@@ -221,6 +247,14 @@ func (p *perKey) CloseSession(ctx context.Context, s Session) error {
 		}
 	}
 	return err
+}
+
+// ended keeps the promise that a call whose context had ended before does nothing, though a Locker may not look at it.
+func ended(ctx context.Context, op string) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return fault.Unavailable(op, ctx.Err())
 }
 
 func checkKeys(s Session, keys []string) error {

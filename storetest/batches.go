@@ -20,7 +20,7 @@ func batches() []check {
 			sentence: "Arguments are checked before anything is done: one invalid key refuses the call with ErrInvalid and nothing is granted."},
 		{id: "B04", name: "overlapping_batches_neither_fail_nor_deadlock", run: b04,
 			sentence: "Batches that overlap in any order are decided per key, without an error."},
-		{id: "B05", name: "batches_beside_churn", run: b05, slow: true,
+		{id: "B05", name: "batches_beside_churn", run: b05, slow: true, needs: []Capability{Sessions},
 			sentence: "Batches, renewals, releases, deaths and takeovers at once leave at most one holder per key, with rising tokens."},
 		{id: "B06", name: "each_lease_of_a_verify_or_release_is_judged_alone", run: b06,
 			sentence: "Verify and Release judge each lease on its own."},
@@ -68,7 +68,7 @@ func b02(e *env) {
 		e.must(err, "Acquire of %q", keys)
 		e.that(len(got) == 2 && len(refused) == 1, "Acquire of %q granted %d and refused %d, want 2 and 1", keys, len(got), len(refused))
 		e.that(got["own"].Token == own.Token, "the session's own key changed its token from %d to %d", own.Token, got["own"].Token)
-		e.that(refused["theirs"].Owner == sb.Owner, "the taken key is refused for the owner %q, want %q", refused["theirs"].Owner, sb.Owner)
+		e.names(refused["theirs"], sb.Owner)
 	}
 	e.held(e.b, sb, theirs)
 }

@@ -15,7 +15,7 @@ func boundary() []check {
 	return []check{
 		{id: "X02", name: "alive_before_the_expiry_and_over_from_it_on", run: x02, slow: true, needs: []Capability{Sessions},
 			sentence: "A session is alive while the store's clock is before its expiry, and over from that instant on."},
-		{id: "X10", name: "takeover_and_late_renewal_never_both_win", run: x10, slow: true,
+		{id: "X10", name: "takeover_and_late_renewal_never_both_win", run: x10, slow: true, needs: []Capability{Sessions},
 			sentence: "Takeover and a late renewal are serialised by the store: there is no instant at which both succeed."},
 	}
 }

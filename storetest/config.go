@@ -35,7 +35,8 @@ type Capability string
 // The capabilities. The first three are assumed unless Config.Without names them; the next five
 // are found by assertion; the last eight are there where Config.Faults has the function.
 const (
-	// Sessions: the store itself remembers sessions. A lift over a plain lock does not.
+	// Sessions: the store itself remembers sessions, whatever handle asks. A lift over a plain lock does
+	// not: there, Open returns one handle twice.
 	Sessions Capability = "sessions"
 	Registry Capability = "registry"
 	Status   Capability = "status"

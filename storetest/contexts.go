@@ -20,7 +20,7 @@ func contexts() []check {
 			sentence: "A call returns promptly once its context is cancelled, whatever the store is doing, with ErrUnavailable and Canceled."},
 		{id: "C04", name: "a_lost_reply_neither_loses_nor_doubles", run: c04, needs: []Capability{CanDropReply},
 			sentence: "Every method is safe to send twice: where the reply was lost, a second call has exactly one effect in all."},
-		{id: "C05", name: "calls_cut_short_leave_a_sound_store", run: c05, slow: true,
+		{id: "C05", name: "calls_cut_short_leave_a_sound_store", run: c05, slow: true, needs: []Capability{Sessions},
 			sentence: "A call that ends with its context may have happened or not, and nothing in between."},
 		{id: "C06", name: "a_later_cancel_takes_nothing_back", run: c06,
 			sentence: "The context of a call that has returned has no hold on what the call did."},
@@ -39,10 +39,13 @@ func (e *env) unavailable(err, cause error, call string) {
 func c01(e *env) {
 	cancelled, cancel := context.WithCancel(e.ctx)
 	cancel()
+	explained, explain := context.WithCancelCause(e.ctx)
+	explain(errors.New("a cause of the caller's own"))
 	late, stop := context.WithDeadline(e.ctx, time.Now().Add(-time.Second))
 	defer stop()
 	for _, p := range e.probes() {
 		e.unavailable(p.do(cancelled, e.a), context.Canceled, p.name+" with a cancelled context")
+		e.unavailable(p.do(explained, e.a), context.Canceled, p.name+" with a context that was cancelled for a cause")
 		e.unavailable(p.do(late, e.a), context.DeadlineExceeded, p.name+" with a deadline in the past")
 		if p.undone != nil {
 			p.undone()

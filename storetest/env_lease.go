@@ -71,6 +71,12 @@ func (e *env) refused(s lease.Manager, sess lease.Session, key string) lease.Ref
 	return r
 }
 
+// names fails the check unless the refusal names the owner. A store without sessions cannot tell.
+func (e *env) names(r lease.Refusal, owner instance.ID) {
+	e.Helper()
+	e.that(r.Owner == owner || r.Owner == "" && !e.has(Sessions), "the refusal of %q names the owner %q, want %q", r.Key, r.Owner, owner)
+}
+
 // held fails the check unless Verify says that the session holds the lease.
 func (e *env) held(s lease.Manager, sess lease.Session, leases ...lease.Lease) {
 	e.Helper()

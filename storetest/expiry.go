@@ -16,7 +16,7 @@ func expiry() []check {
 			sentence: "A TTL below 1 ms is refused with ErrInvalid, before anything is stored."},
 		{id: "X04", name: "ttl_is_never_rounded_down", run: x04,
 			sentence: "Stores round a TTL up to their unit, never down."},
-		{id: "X05", name: "ttl_has_an_upper_bound", run: x05,
+		{id: "X05", name: "ttl_has_an_upper_bound", run: x05, needs: []Capability{Sessions},
 			sentence: "A TTL up to the fleet's MaxTTL lasts that long; a longer one is refused with ErrInvalid."},
 		{id: "X06", name: "renewal_takes_a_longer_ttl", run: x06, slow: true,
 			sentence: "Renew extends the session to the TTL that it is given, from now."},

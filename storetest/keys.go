@@ -96,7 +96,7 @@ func k03(e *env) {
 		sb := e.openAs(e.b, lease.Session{ID: pair[1], Owner: instance.ID(pair[1]), TTL: e.long()})
 		la, lb := e.grant(e.a, sa, pair[0]), e.grant(e.b, sb, pair[1])
 		r := e.refused(e.b, sb, pair[0])
-		e.that(r.Owner == sa.Owner, "a refusal names an owner of %d bytes as one of %d", len(sa.Owner), len(r.Owner))
+		e.names(r, sa.Owner)
 		e.release(e.a, sa, la)
 		e.held(e.b, sb, lb)
 		e.refused(e.a, sa, pair[1])

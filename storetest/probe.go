@@ -84,12 +84,16 @@ func (e *env) probeRenew() probe {
 	l := e.grant(e.b, sess, e.key())
 	e.sleep(e.unit / 2) // so that a renewal makes a difference
 	var sent time.Time
+	do := func(ctx context.Context, s Store) error {
+		sent = time.Now()
+		_, err := s.Renew(ctx, sess)
+		return err
+	}
+	if !e.has(Sessions) { // its RetryAfter is a guess
+		return probe{name: "Renew", do: do, done: func() { e.held(e.b, sess, l) }}
+	}
 	return probe{name: "Renew",
-		do: func(ctx context.Context, s Store) error {
-			sent = time.Now()
-			_, err := s.Renew(ctx, sess)
-			return err
-		},
+		do: do,
 		undone: func() {
 			before := time.Now()
 			r := e.refused(e.b, rival, l.Key)

@@ -10,7 +10,7 @@ func sessions() []check {
 			sentence: "A lapsed session never comes back, even where nobody took its keys; the next grant has a higher token."},
 		{id: "O08", name: "lapsed_session_cannot_use_what_others_let_go", run: o08, slow: true, needs: []Capability{Sessions},
 			sentence: "A lapsed session stays over after its keys were taken and let go by another."},
-		{id: "O16", name: "opening_twice_extends", run: o16, slow: true,
+		{id: "O16", name: "opening_twice_extends", run: o16, slow: true, needs: []Capability{Sessions},
 			sentence: "OpenSession extends a session that is open already, and everything that it holds stays."},
 		{id: "O17", name: "a_session_is_the_stores_not_the_handles", run: o17,
 			sentence: "A session opened through one handle works through every other."},

@@ -8,7 +8,7 @@ import (
 
 func soak() []check {
 	return []check{
-		{id: "P01", name: "a_long_random_run_breaks_no_rule", run: p01, slow: true,
+		{id: "P01", name: "a_long_random_run_breaks_no_rule", run: p01, slow: true, needs: []Capability{Sessions},
 			sentence: "Whatever clients and faults do: tokens only grow, holders never overlap, nothing ended comes back, and at last every key is free."},
 	}
 }

@@ -53,7 +53,7 @@ func o06(e *env) {
 		}
 		e.openAs(e.b, s)
 		r := e.refused(e.b, s, l.Key)
-		e.that(r.Owner == holder.Owner, "the refusal names %q, want the owner %q", r.Owner, holder.Owner)
+		e.names(r, holder.Owner)
 		mine := l
 		mine.Session, mine.Owner = s.ID, s.Owner
 		e.release(e.b, s, mine)
@@ -84,7 +84,7 @@ func o13(e *env) {
 	two := e.openAs(e.b, lease.NewSession(owner, e.long()))
 	e.held(e.a, one, l)
 	r := e.refused(e.b, two, l.Key)
-	e.that(r.Owner == owner, "the refusal names the owner %q, want %q", r.Owner, owner)
+	e.names(r, owner)
 	other := e.grant(e.b, two, e.key())
 	e.closeSession(e.b, two)
 	e.held(e.a, one, l)
