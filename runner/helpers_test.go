@@ -40,6 +40,19 @@ func newStore(t *testing.T) *testStore {
 	return &testStore{Store: m, calls: map[string]int{}}
 }
 
+// newGuardedStore returns a store that notices lost data, of a fleet that was provisioned.
+func newGuardedStore(t *testing.T) *testStore {
+	t.Helper()
+	m, err := memory.New(memory.Config{Incarnations: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Provision(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return &testStore{Store: m, calls: map[string]int{}}
+}
+
 // another returns a second process's handle on the same fleet, without the faults of the first.
 func (s *testStore) another() *testStore {
 	return &testStore{Store: s.Store, calls: map[string]int{}}
