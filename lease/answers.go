@@ -232,6 +232,9 @@ func (k *Keeper) acquired(a answer, now time.Duration) {
 		if e := k.entries[r.Key]; e != nil && e.asking {
 			e.asking, e.unsettled = false, false
 			e.nextTry = now + max(r.RetryAfter, time.Millisecond)
+			if e.missed {
+				e.hinted(now)
+			}
 			if c := e.claim; c != nil && e.contending {
 				k.notices = append(k.notices, func() { c.claimant.Refused(r) })
 			}

@@ -55,6 +55,7 @@ type entry struct {
 	heapPos    int // index in keeper.queue, or -1
 
 	asking    bool  // an Acquire that lists the key is in flight
+	missed    bool  // a hint came during that Acquire, whose answer may be older
 	unsettled bool  // an Acquire's outcome is unknown: it is repeated until it is known
 	strays    int   // grants to give back that nobody wanted
 	hold      *Hold // the term that is live, lost or being released

@@ -55,6 +55,7 @@ type Keeper struct {
 	stopped bool
 	entries map[string]*entry
 	queue   queue
+	asked   []*entry           // of the newest Acquire
 	ended   map[string]uint64  // per key, the newest token that ended here
 	session *session           // nil while nothing is held or wanted
 	holds   []*Hold            // live terms, in no order

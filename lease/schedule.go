@@ -116,9 +116,10 @@ func (k *Keeper) takeDue(now time.Duration) []*entry {
 	var out []*entry
 	for len(k.queue) > 0 && k.queue[0].nextTry <= now && len(out) < mostKeys {
 		e := heap.Pop(&k.queue).(*entry)
-		e.asking, e.lastTry = true, now
+		e.asking, e.missed, e.lastTry = true, false, now
 		out = append(out, e)
 	}
+	k.asked = out
 	return out
 }
 

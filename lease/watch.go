@@ -71,11 +71,18 @@ func (k *Keeper) Hint(c Change) {
 	now := k.line.Now()
 	switch {
 	case c.Kind == ChangeReleased && c.Key != "":
-		if e := k.entries[c.Key]; e != nil && e.wants() {
+		switch e := k.entries[c.Key]; {
+		case e == nil:
+		case e.asking:
+			e.missed = true
+		case e.wants():
 			e.hinted(now)
 			k.reschedule(e)
 		}
 	case c.Kind == ChangeReleased, c.Kind == ChangeResync:
+		for _, e := range k.asked {
+			e.missed = true
+		}
 		for _, e := range k.queue {
 			e.hinted(now)
 		}
