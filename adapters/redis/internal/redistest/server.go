@@ -1,11 +1,13 @@
 package redistest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -28,8 +30,9 @@ type Server struct {
 	args []string
 	port int
 
-	mu  sync.Mutex
-	cmd *exec.Cmd
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	exited chan struct{}
 }
 
 // Start starts a server without persistence. Further settings are given as on its command line,
@@ -43,7 +46,7 @@ func Start(tb testing.TB, args ...string) *Server {
 		port := freePort(tb)
 		s := &Server{tb: tb, Dir: dir, port: port, Addr: fmt.Sprintf("127.0.0.1:%d", port)}
 		s.args = append([]string{path, "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", dir,
-			"--save", "", "--appendonly", "no", "--enable-debug-command", "yes", "--logfile", dir + "/redis.log"}, args...)
+			"--save", "", "--appendonly", "no", "--enable-debug-command", "yes", "--logfile", s.log()}, args...)
 		if err = s.launch(); err == nil {
 			tb.Cleanup(s.Stop)
 			return s
@@ -83,7 +86,12 @@ func freePort(tb testing.TB) int {
 	return 0
 }
 
+// ready is what a server, or a Sentinel, writes to its log when it takes connections. Asking the port would not
+// do: another server may have been faster to take it.
+var ready = [][]byte{[]byte("Ready to accept connections"), []byte("Sentinel ID is")}
+
 func (s *Server) launch() error {
+	before, _ := os.ReadFile(s.log())
 	cmd := exec.Command(s.args[0], s.args[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // not even a crashed test leaves a server behind
 	if err := cmd.Start(); err != nil {
@@ -92,38 +100,25 @@ func (s *Server) launch() error {
 	exited := make(chan struct{})
 	go func() { cmd.Wait(); close(exited) }()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		log, _ := os.ReadFile(s.log())
+		log = log[min(len(before), len(log)):]
 		select {
 		case <-exited:
-			log, _ := os.ReadFile(s.Dir + "/redis.log")
 			return fmt.Errorf("it exited at once: %s", log)
 		default:
 		}
-		if s.answers() {
+		if slices.ContainsFunc(ready, func(line []byte) bool { return bytes.Contains(log, line) }) {
 			s.mu.Lock()
-			s.cmd = cmd
+			s.cmd, s.exited = cmd, exited
 			s.mu.Unlock()
 			return nil
 		}
 	}
 	cmd.Process.Kill()
-	return fmt.Errorf("it does not answer at %s", s.Addr)
+	return fmt.Errorf("it is not ready after 20 s")
 }
 
-// answers reports whether the server takes connections and has loaded its data.
-func (s *Server) answers() bool {
-	conn, err := net.DialTimeout("tcp", s.Addr, time.Second)
-	if err != nil {
-		return false
-	}
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(time.Second))
-	if _, err := conn.Write([]byte("PING\r\n")); err != nil {
-		return false
-	}
-	b := make([]byte, 64)
-	n, _ := conn.Read(b)
-	return n > 0 && (b[0] == '+' || string(b[:min(n, 7)]) == "-NOAUTH")
-}
+func (s *Server) log() string { return s.Dir + "/redis.log" }
 
 func (s *Server) signal(sig syscall.Signal) {
 	s.mu.Lock()
@@ -143,15 +138,12 @@ func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
 // Stop kills the process, as a crash would, and waits until it is gone.
 func (s *Server) Stop() {
 	s.mu.Lock()
-	cmd := s.cmd
+	cmd, exited := s.cmd, s.exited
 	s.cmd = nil
 	s.mu.Unlock()
-	if cmd == nil {
-		return
-	}
-	cmd.Process.Kill()
-	for syscall.Kill(cmd.Process.Pid, 0) == nil { // until the waiting goroutine has collected it
-		time.Sleep(time.Millisecond)
+	if cmd != nil {
+		cmd.Process.Kill()
+		<-exited
 	}
 }
 
