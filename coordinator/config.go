@@ -1,0 +1,79 @@
+package coordinator
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/tenure-go/tenure/assigner"
+	"github.com/tenure-go/tenure/instance"
+	"github.com/tenure-go/tenure/internal/clock"
+	"github.com/tenure-go/tenure/internal/fault"
+	"github.com/tenure-go/tenure/lease"
+	"github.com/tenure-go/tenure/runner"
+)
+
+// Config holds what is optional. The zero value is the documented defaults.
+type Config struct {
+	// Instance describes this process to the fleet. An empty ID means instance.Process().
+	Instance instance.Instance
+	// Timing; see its fields for the defaults.
+	Timing lease.Timing
+	// Assigner decides which instance should try which workload; nil means assigner.Balanced. All
+	// instances of a fleet must use the same. An assigner that heeds the owners needs a lease
+	// manager that can list them (lease.Lister).
+	Assigner assigner.Assigner
+	// Policy is handed to the assigner with every plan. Freeze is set by the coordinator besides,
+	// while the fleet has not settled.
+	Policy assigner.Policy
+	// Settle is for how long the active members and the catalogue must have been unchanged before
+	// healthy workloads move; what has no owner is placed at once. A fleet that is never quiet moves
+	// them after five times as long. Default one HeartbeatInterval; a negative value means at once.
+	Settle time.Duration
+	// Restart says what follows when work ends by itself; default runner.OnFailure. Work that is
+	// finished is not started again here, but is on another instance once the plan moves it there.
+	Restart runner.Restart
+	// Backoff spaces the terms of work that keeps failing.
+	Backoff runner.Backoff
+	// OnStuck is called when a worker has ignored its cancellation for HardStop; see runner.Config.
+	OnStuck func(key string, term *runner.Term)
+	// Logger receives what happens; nil means silent.
+	Logger *slog.Logger
+	// Observers are told of events: each may implement BeatObserver, PlanObserver and
+	// AssignmentObserver, and the observers of the packages runner and lease.
+	Observers []any
+	// VerifySlice is how many leases are verified each renew interval, in rotation; default 100.
+	VerifySlice int
+	// Clock is for simulations inside this module; nil means the machine's clock.
+	Clock clock.Clock
+}
+
+// resolve fills in defaults and checks what the packages below do not check at construction.
+func (c Config) resolve() (Config, error) {
+	if c.Instance.ID == "" {
+		c.Instance.ID = instance.Process()
+	}
+	c.Instance = c.Instance.Clone()
+	if err := c.Instance.Check(); err != nil {
+		return c, fmt.Errorf("Config.Instance: %w", err)
+	}
+	var err error
+	if c.Timing, err = c.Timing.Resolve(); err != nil {
+		return c, err
+	}
+	if c.Settle == 0 {
+		c.Settle = c.Timing.HeartbeatInterval
+	}
+	c.Settle = max(c.Settle, 0)
+	if c.Settle > fault.MaxTTL {
+		return c, fault.Invalid("Config.Settle", c.Settle, fmt.Sprintf("must be at most %v", fault.MaxTTL))
+	}
+	if c.Policy.Budget < 0 {
+		return c, fault.Invalid("Config.Policy.Budget", c.Policy.Budget, "must be 0 (no limit) or more")
+	}
+	if c.Assigner == nil {
+		c.Assigner = assigner.Balanced{}
+	}
+	c.Clock = clock.Or(c.Clock)
+	return c, nil
+}

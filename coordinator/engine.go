@@ -1,0 +1,167 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/tenure-go/tenure/assigner"
+	"github.com/tenure-go/tenure/instance"
+	"github.com/tenure-go/tenure/internal/call"
+	"github.com/tenure-go/tenure/internal/clock"
+	"github.com/tenure-go/tenure/internal/notify"
+	"github.com/tenure-go/tenure/lease"
+	"github.com/tenure-go/tenure/runner"
+)
+
+// ErrStopped: Run has returned already. Make a new coordinator: an instance lives once.
+var ErrStopped = errors.New("tenure: the coordinator was run already; make a new one")
+
+// engine is a coordinator without its type parameter: what its methods and its loop share.
+type engine struct {
+	self     instance.Instance
+	timing   lease.Timing
+	window   time.Duration
+	policy   assigner.Policy
+	assigner assigner.Assigner
+	store    Separate
+	lister   lease.Lister // nil unless the assigner heeds owners
+	set      *runner.Set
+	work     func(ctx context.Context, term *runner.Term, value any) error
+
+	clock   clock.Clock
+	line    clock.Line
+	observe observers
+	log     *slog.Logger
+	events  notify.Queue
+	hints   hints
+	gate    call.Gate // of BeginDrain
+	wake    chan struct{}
+	jobs    *jobs
+
+	mu        sync.Mutex
+	running   bool
+	stopped   bool
+	leaving   bool
+	draining  bool
+	catalogue *catalogue
+	ring      ring
+	shown     shown
+}
+
+func newEngine(store Store, first *catalogue, cfg Config) (*engine, error) {
+	p, err := parts(store)
+	if err != nil {
+		return nil, err
+	}
+	if cfg, err = cfg.resolve(); err != nil {
+		return nil, err
+	}
+	e := &engine{
+		self: cfg.Instance, timing: cfg.Timing, window: cfg.Settle, policy: cfg.Policy, assigner: cfg.Assigner, store: p,
+		clock: cfg.Clock, line: clock.NewLine(cfg.Clock), observe: splitObservers(cfg.Observers), log: cfg.Logger,
+		wake: make(chan struct{}, 1), jobs: newJobs(), catalogue: first,
+	}
+	if e.lister, err = ownersOf(cfg.Assigner, p.Manager); err != nil {
+		return nil, err
+	}
+	e.set, err = runner.NewSet(p.Manager, e.self.ID, runner.Config{
+		Timing: cfg.Timing, Restart: cfg.Restart, Backoff: cfg.Backoff, Status: p.Store, Logger: cfg.Logger,
+		Observers: cfg.Observers, OnStuck: cfg.OnStuck, OnChange: e.hint, VerifySlice: cfg.VerifySlice, Clock: cfg.Clock,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// begin claims the one run of this coordinator.
+func (e *engine) begin() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.stopped:
+		return ErrStopped
+	case e.running:
+		return runner.ErrRunning
+	}
+	e.running = true
+	return nil
+}
+
+// poke makes the loop look again.
+func (e *engine) poke() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// spread returns d moved by up to the jitter to either side.
+func (e *engine) spread(d time.Duration) time.Duration {
+	return d + time.Duration(float64(d)*e.timing.Jitter*(2*e.clock.Float64()-1))
+}
+
+func (e *engine) setCatalogue(next *catalogue) {
+	e.mu.Lock()
+	next.version = e.catalogue.version + 1
+	e.catalogue = next
+	e.mu.Unlock()
+	e.poke()
+}
+
+func (e *engine) currentCatalogue() *catalogue {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.catalogue
+}
+
+// run is the Work of every workload: it looks its value up when the term begins.
+func (e *engine) workOf(key string, first *item) runner.Work {
+	return func(ctx context.Context, term *runner.Term) error {
+		it := first
+		if now, ok := e.currentCatalogue().items[key]; ok {
+			it = now
+		}
+		return e.work(ctx, term, it.value)
+	}
+}
+
+func (e *engine) isDraining() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.draining
+}
+
+// startDraining begins the drain here, before anybody is told.
+func (e *engine) startDraining(why string) {
+	e.mu.Lock()
+	first := !e.draining
+	e.draining = true
+	e.mu.Unlock()
+	if first {
+		e.note(EventDraining, "", why)
+		e.set.DrainAll()
+		e.poke()
+	}
+}
+
+func (e *engine) beginDrain(ctx context.Context) error {
+	e.startDraining("BeginDrain was called")
+	_, err := call.Do(ctx, &e.gate, "BeginDrain", e.timing.CallTimeout, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, e.store.BeginDrain(ctx, e.self.ID)
+	})
+	return err
+}
+
+func (e *engine) held() []lease.Lease {
+	var out []lease.Lease
+	for _, i := range e.set.Snapshot() {
+		if i.Left > 0 {
+			out = append(out, lease.Lease{Key: i.Key, Owner: e.self.ID, Token: i.Token})
+		}
+	}
+	return out
+}

@@ -1,0 +1,94 @@
+package coordinator
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/tenure-go/tenure/assigner"
+	"github.com/tenure-go/tenure/instance"
+)
+
+// BeatObserver hears of every heartbeat. Observers are called in order, from a goroutine of Run that
+// nothing waits for: a slow one delays nobody, and loses its oldest events when thousands wait.
+type BeatObserver interface{ ObserveBeat(BeatEvent) }
+
+// BeatEvent is one heartbeat.
+type BeatEvent struct {
+	Instance instance.ID
+	// Err is nil for success; otherwise it matches one of package registry's errors.
+	Err error
+	// Took is the duration of the call.
+	Took time.Duration
+	// Members and Active count the fleet as this instance knows it after the answer.
+	Members, Active int
+}
+
+// PlanObserver hears of every plan that was made.
+type PlanObserver interface{ ObservePlan(PlanEvent) }
+
+// PlanEvent is one plan.
+type PlanEvent struct {
+	Instance instance.ID
+	// Plan is shared: do not change it. It is empty where Err is set.
+	Plan assigner.Plan
+	// Err says why no plan could be made; the one before stays in force.
+	Err error
+	// Took is the duration of the planning, reading of the owners included.
+	Took time.Duration
+	// Mine is how many workloads the plan gives to this instance.
+	Mine int
+	// Settled reports whether healthy workloads may move.
+	Settled bool
+}
+
+// AssignmentObserver hears what this instance takes and drops.
+type AssignmentObserver interface{ ObserveAssignment(Event) }
+
+type observers struct {
+	beat       []BeatObserver
+	plan       []PlanObserver
+	assignment []AssignmentObserver
+}
+
+func splitObservers(all []any) observers {
+	var o observers
+	for _, x := range all {
+		if v, ok := x.(BeatObserver); ok {
+			o.beat = append(o.beat, v)
+		}
+		if v, ok := x.(PlanObserver); ok {
+			o.plan = append(o.plan, v)
+		}
+		if v, ok := x.(AssignmentObserver); ok {
+			o.assignment = append(o.assignment, v)
+		}
+	}
+	return o
+}
+
+func (e *engine) emitBeat(b BeatEvent) {
+	if len(e.observe.beat) > 0 {
+		e.events.Post(func() {
+			for _, o := range e.observe.beat {
+				o.ObserveBeat(b)
+			}
+		})
+	}
+}
+
+func (e *engine) emitPlan(p PlanEvent) {
+	if len(e.observe.plan) > 0 {
+		e.events.Post(func() {
+			for _, o := range e.observe.plan {
+				o.ObservePlan(p)
+			}
+		})
+	}
+}
+
+// logs posts a log line; handlers are the user's and may block.
+func (e *engine) logs(f func(*slog.Logger)) {
+	if e.log != nil {
+		e.events.Post(func() { f(e.log) })
+	}
+}
