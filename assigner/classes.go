@@ -146,3 +146,13 @@ func (x *Index) position(w int32) int32 {
 	}
 	return none
 }
+
+// counts reports whether a workload that is on an instance, or on none, is part of what the active
+// instances share: it is not on a held one, and need not go to one.
+func (x *Index) counts(w, i int32) bool {
+	if i == none {
+		c := x.classOf[w]
+		return c != none && x.inst[x.classes[c].members[0]].Phase == Active
+	}
+	return x.inst[i].Phase == Active
+}

@@ -112,7 +112,7 @@ func (x *Index) newClassHeaps(c class, load []int64, newest bitset) *classHeaps 
 func (x *Index) fairShares(at []int32, loadOf func(int32) int64) []int64 {
 	var total, width int64
 	for w, i := range at {
-		if x.classOf[w] != none && (i == none || x.inst[i].Phase == Active) {
+		if x.counts(int32(w), i) {
 			total += loadOf(int32(w))
 		}
 	}
