@@ -173,6 +173,10 @@ func (k *Keeper) renewed(a answer) {
 			k.suspect[h] = struct{}{}
 		}
 	}
+	if a.renewal.Revision != a.session.revision {
+		a.session.revision = a.renewal.Revision
+		k.suspectAll(old)
+	}
 	// It never moves back: answers may come in another order than their requests were sent.
 	a.session.deadline.Store(max(old, int64(a.sent+k.timing.LeaseTTL-k.timing.Margin)))
 	k.lanes[laneRenew].at = a.sent + k.spread(k.timing.RenewInterval)
@@ -181,15 +185,15 @@ func (k *Keeper) renewed(a answer) {
 			k.lose(h, l.Reason)
 		}
 	}
-	if a.renewal.Revision != a.session.revision {
-		a.session.revision = a.renewal.Revision
-		k.suspectAll()
-	}
 }
 
-// suspectAll has every live term verified before the rotation goes on.
-func (k *Keeper) suspectAll() {
+// suspectAll has every live term verified before the rotation goes on. One of them was revoked,
+// and others may have its key from the expiry as it stood then: until a term is verified, it ends
+// at the deadline that it had before the renewal that told.
+func (k *Keeper) suspectAll(deadline int64) {
+	k.doubts++
 	for _, h := range k.holds {
+		h.fixed.CompareAndSwap(0, deadline)
 		k.suspect[h] = struct{}{}
 	}
 	k.lanes[laneVerify].at = 0
@@ -211,7 +215,7 @@ func (k *Keeper) verified(a answer) {
 		}
 	}
 	for _, h := range a.holds {
-		if h.over.Load() == nil {
+		if h.over.Load() == nil && a.doubts == k.doubts {
 			h.fixed.Store(0) // proven here: it follows its session again
 			delete(k.suspect, h)
 		}
@@ -292,6 +296,9 @@ func (k *Keeper) check(ctx context.Context, h *Hold) error {
 		return &LostError{Lease: h.lease, Reason: ReasonUnreachable}
 	}
 	r := request{op: "Verify", lane: -1, session: h.session, sent: k.line.Now(), limit: min(left, k.timing.CallTimeout), holds: []*Hold{h}, leases: []Lease{h.lease}}
+	k.mu.Lock()
+	r.doubts = k.doubts
+	k.mu.Unlock()
 	a := k.ask(ctx, r)
 	a.heard = make(chan struct{})
 	select {

@@ -60,6 +60,7 @@ type Keeper struct {
 	session *session           // nil while nothing is held or wanted
 	holds   []*Hold            // live terms, in no order
 	suspect map[*Hold]struct{} // live terms that must be verified before anything else is
+	doubts  uint64             // how often all were suspected: a Verify that was sent before proves nothing
 	// incarnation is the newest number seen in any answer.
 	incarnation uint64
 	frozenUntil time.Duration

@@ -39,6 +39,7 @@ type request struct {
 	entries []*entry // of an Acquire
 	holds   []*Hold  // of a Verify
 	leases  []Lease  // of a Release or a Verify
+	doubts  uint64   // Keeper.doubts when it was sent
 }
 
 // due returns the calls to send now and marks their lanes busy. The mutex is held.
@@ -52,7 +53,7 @@ func (k *Keeper) due(now time.Duration) []request {
 	s := k.session
 	var out []request
 	add := func(r request) {
-		r.session, r.sent, r.limit = s, now, k.timing.CallTimeout
+		r.session, r.sent, r.limit, r.doubts = s, now, k.timing.CallTimeout, k.doubts
 		if s.open {
 			r.limit = min(r.limit, time.Duration(s.deadline.Load())-now)
 		}
