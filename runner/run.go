@@ -65,7 +65,8 @@ func (s *Set) begin(ctx, calls context.Context, untilIdle bool) error {
 	}
 	s.phase, s.untilIdle = running, untilIdle
 	s.workCtx, s.callCtx = context.WithoutCancel(ctx), calls
-	s.logs(slog.LevelInfo, "runner started", slog.String("owner", string(s.owner)), slog.Any("timing", s.timing),
+	// The keeper logs the timing.
+	s.logs(slog.LevelInfo, "runner started", slog.String("owner", string(s.owner)),
 		slog.String("restart", s.cfg.Restart.String()), slog.Duration("backoffMin", s.cfg.Backoff.Min), slog.Duration("backoffMax", s.cfg.Backoff.Max))
 	return nil
 }
