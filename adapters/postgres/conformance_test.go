@@ -148,7 +148,7 @@ func conform(t *testing.T, b *bench) {
 	t.Helper()
 	b.handles = map[storetest.Store]*proxy{}
 	cfg := storetest.Config{Open: b.openPair, Unit: unit(t), Faults: b.faults(), Lanes: 8}
-	cfg.MaxTTL = 15 * cfg.Unit
+	cfg.MaxTTL = 20 * cfg.Unit
 	b.maxTTL = cfg.MaxTTL
 	setup := open(t, b.srv.dsn(), freshFleet(), Config{})
 	must(t, setup.Migrate(ctx(t)))

@@ -121,13 +121,26 @@ func (s *Store) outcome(ctx context.Context, op string, err error) error {
 	case setup:
 		err = s.remedy(err)
 	}
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) && ctx.Err() != nil {
-		if errors.Is(cause, lease.ErrClosed) {
-			cause = errors.New("the store was closed meanwhile")
-		}
-		err = fmt.Errorf("%w: %w", cause, err)
+	if why := ended(ctx); why != nil {
+		err = fmt.Errorf("%w: %w", why, err)
 	}
 	return unavailable(op, err)
+}
+
+var errClosing = errors.New("the store was closed meanwhile")
+
+// ended is why the context ended, matching both its error and its cause; nil where it has not.
+func ended(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(cause, lease.ErrClosed):
+		return errClosing // a call that was cut short is unknown, not refused
+	case errors.Is(cause, err):
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }
 
 func unavailable(op string, err error) error {

@@ -103,7 +103,7 @@ func (s *Store) FencedFunc(ctx context.Context, l lease.Lease, opts pgx.TxOption
 		return lease.ErrClosed
 	}
 	if ctx.Err() != nil {
-		return unavailable(op, context.Cause(ctx))
+		return unavailable(op, ended(ctx))
 	}
 	var inner error
 	err := s.bulk.do(ctx, func(conn *pgx.Conn) error {

@@ -115,7 +115,7 @@ func (s *Store) up(ctx context.Context, op string) error {
 		return lease.ErrClosed
 	}
 	if ctx.Err() != nil {
-		return unavailable(op, context.Cause(ctx))
+		return unavailable(op, ended(ctx))
 	}
 	return nil
 }

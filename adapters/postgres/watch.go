@@ -79,7 +79,7 @@ func (s *Store) Watch(ctx context.Context, f func(lease.Change)) error {
 			return lease.ErrClosed
 		}
 		if ctx.Err() != nil {
-			return unavailable(op, context.Cause(ctx))
+			return unavailable(op, ended(ctx))
 		}
 		if proven {
 			retry = firstRetry
