@@ -35,29 +35,39 @@ func b01(e *env) {
 		sizes = append(sizes, 5000)
 	}
 	for _, n := range sizes {
-		sa, sb := e.session(e.a, e.cfg.MaxTTL), e.session(e.b, e.cfg.MaxTTL)
-		keys := makeKeys("batch", n)
-		got, refused, err := e.acquire(e.a, sa, keys...)
-		e.must(err, "Acquire of %d keys", n)
-		e.that(len(got) == n && len(refused) == 0, "Acquire of %d free keys granted %d and refused %d", n, len(got), len(refused))
-		e.renewed(e.a, sa)
-		var all []lease.Lease
-		for _, k := range keys {
-			all = append(all, got[k])
-		}
-		e.held(e.a, sa, all...)
-		e.renewed(e.a, sa)
-		e.renewed(e.b, sb)
-		got, refused, err = e.acquire(e.b, sb, keys...)
-		e.must(err, "Acquire of %d taken keys", n)
-		e.that(len(got) == 0 && len(refused) == n, "Acquire of %d taken keys granted %d and refused %d", n, len(got), len(refused))
-		e.release(e.a, sa, all...)
-		e.lost(e.a, sa, all...)
-		got, _, err = e.acquire(e.b, sb, keys...)
-		e.must(err, "Acquire of %d released keys", n)
-		e.that(len(got) == n, "Acquire of %d released keys granted %d", n, len(got))
-		e.closeSession(e.b, sb)
+		e.batch(makeKeys("batch", n))
 	}
+}
+
+// batch passes the keys from one session to another. Large batches take a while on a slow store, so
+// both sessions are renewed at each step.
+func (e *env) batch(keys []string) {
+	e.Helper()
+	n := len(keys)
+	sa, sb := e.session(e.a, e.cfg.MaxTTL), e.session(e.b, e.cfg.MaxTTL)
+	awake := func() { e.renewed(e.a, sa); e.renewed(e.b, sb) }
+	got, refused, err := e.acquire(e.a, sa, keys...)
+	e.must(err, "Acquire of %d keys", n)
+	e.that(len(got) == n && len(refused) == 0, "Acquire of %d free keys granted %d and refused %d", n, len(got), len(refused))
+	awake()
+	var all []lease.Lease
+	for _, k := range keys {
+		all = append(all, got[k])
+	}
+	e.held(e.a, sa, all...)
+	awake()
+	got, refused, err = e.acquire(e.b, sb, keys...)
+	e.must(err, "Acquire of %d taken keys", n)
+	e.that(len(got) == 0 && len(refused) == n, "Acquire of %d taken keys granted %d and refused %d", n, len(got), len(refused))
+	awake()
+	e.release(e.a, sa, all...)
+	awake()
+	e.lost(e.a, sa, all...)
+	awake()
+	got, _, err = e.acquire(e.b, sb, keys...)
+	e.must(err, "Acquire of %d released keys", n)
+	e.that(len(got) == n, "Acquire of %d released keys granted %d", n, len(got))
+	e.closeSession(e.b, sb)
 }
 
 func b02(e *env) {

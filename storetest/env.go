@@ -22,18 +22,21 @@ type env struct {
 	a, b   Store
 	unit   time.Duration
 	ctx    context.Context
+	cancel context.CancelFunc
 	rnd    *rand.Rand
 	serial atomic.Int64
+
+	ends    map[string]time.Time // per session: before this it cannot have lapsed
+	holders map[string]string    // per key: the session that it was granted to last
 }
 
 // patience bounds every call and wait of a check, so that a store that hangs fails instead of hanging the run.
 const patience = 90 * time.Second
 
 func newEnv(t *testing.T, cfg Config, c check, r reporter) *env {
-	e := &env{reporter: r, t: t, cfg: cfg, check: c, unit: cfg.Unit, rnd: c.random(cfg.Seed)}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
-	e.ctx = ctx
+	e := &env{reporter: r, t: t, cfg: cfg, check: c, unit: cfg.Unit, rnd: c.random(cfg.Seed), ends: map[string]time.Time{}, holders: map[string]string{}}
+	e.ctx, e.cancel = context.WithTimeout(context.Background(), patience)
+	t.Cleanup(e.cancel)
 	e.a, e.b = e.openFleet(!c.virgin)
 	return e
 }
@@ -143,6 +146,9 @@ func (e *env) sleepUntil(at time.Time) { e.sleep(time.Until(at)) }
 
 // long is a TTL that does not run out while a check works.
 func (e *env) long() time.Duration { return min(e.cfg.MaxTTL, 100*e.unit) }
+
+// ages is a life of a member or a status that does not run out while a check works. MaxTTL is no limit for it.
+func (e *env) ages() time.Duration { return time.Hour }
 
 // key returns a fresh key, and owner a fresh instance.
 func (e *env) key() string          { return fmt.Sprintf("key-%d", e.serial.Add(1)) }

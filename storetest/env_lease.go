@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/tenure-go/tenure/instance"
@@ -16,9 +17,25 @@ func (e *env) session(s lease.Manager, ttl time.Duration) lease.Session {
 
 func (e *env) openAs(s lease.Manager, sess lease.Session) lease.Session {
 	e.Helper()
+	before := time.Now()
 	_, err := s.OpenSession(e.ctx, sess)
+	e.excuse(err, sess)
 	e.must(err, "OpenSession of session %q with TTL %v", sess.ID, sess.TTL)
+	e.ends[sess.ID] = before.Add(sess.TTL)
 	return sess
+}
+
+// excuse ends the try where the session is over because the check took longer than its TTL.
+func (e *env) excuse(err error, sess lease.Session) {
+	if errors.Is(err, lease.ErrSessionLapsed) && e.mayBeOver(sess.ID) {
+		panic(tooSlow(fmt.Sprintf("a session with a TTL of %v ran out while the check was at work", sess.TTL)))
+	}
+}
+
+// mayBeOver is false in virtual time, where only waiting takes time.
+func (e *env) mayBeOver(session string) bool {
+	end, known := e.ends[session]
+	return known && e.cfg.Bubble == nil && time.Now().After(end.Add(-e.precision()))
 }
 
 // acquire asks until each key is decided: a row that was only locked is asked for again.
@@ -28,10 +45,12 @@ func (e *env) acquire(s lease.Manager, sess lease.Session, keys ...string) (map[
 	for {
 		g, err := s.Acquire(e.ctx, sess, keys)
 		if err != nil {
+			e.excuse(err, sess)
 			return nil, nil, err
 		}
 		for _, l := range g.Leases {
 			got[l.Key] = l
+			e.holders[l.Key] = sess.ID
 		}
 		keys = keys[:0:0]
 		for _, r := range g.Refused {
@@ -63,9 +82,13 @@ func (e *env) grant(s lease.Manager, sess lease.Session, key string) lease.Lease
 // refused fails the check where the session gets the key.
 func (e *env) refused(s lease.Manager, sess lease.Session, key string) lease.Refusal {
 	e.Helper()
+	holder := e.holders[key]
 	got, refused, err := e.acquire(s, sess, key)
 	e.must(err, "Acquire of the taken key %q", key)
 	r, ok := refused[key]
+	if !ok && e.mayBeOver(holder) {
+		panic(tooSlow(fmt.Sprintf("the holder of %q ran out while the check was at work", key)))
+	}
 	e.that(ok, "Acquire of the taken key %q was granted: %+v", key, got[key])
 	e.that(r.RetryAfter > 0, "the refusal of %q says to retry after %v, want above 0", key, r.RetryAfter)
 	return r
@@ -81,6 +104,7 @@ func (e *env) names(r lease.Refusal, owner instance.ID) {
 func (e *env) held(s lease.Manager, sess lease.Session, leases ...lease.Lease) {
 	e.Helper()
 	v, err := s.Verify(e.ctx, sess, leases)
+	e.excuse(err, sess)
 	e.must(err, "Verify of held leases")
 	e.that(len(v.Lost) == 0, "Verify says lost of leases that are held: %+v", v.Lost)
 }
@@ -89,6 +113,7 @@ func (e *env) held(s lease.Manager, sess lease.Session, leases ...lease.Lease) {
 func (e *env) lost(s lease.Manager, sess lease.Session, leases ...lease.Lease) []lease.Loss {
 	e.Helper()
 	v, err := s.Verify(e.ctx, sess, leases)
+	e.excuse(err, sess)
 	e.must(err, "Verify of lost leases")
 	e.that(len(v.Lost) == len(leases), "Verify of %d leases that are not held says lost of %d: %+v", len(leases), len(v.Lost), v.Lost)
 	return v.Lost
@@ -97,8 +122,11 @@ func (e *env) lost(s lease.Manager, sess lease.Session, leases ...lease.Lease) [
 // renewed renews the session and fails the check where it cannot be.
 func (e *env) renewed(s lease.Manager, sess lease.Session) lease.Renewal {
 	e.Helper()
+	before := time.Now()
 	r, err := s.Renew(e.ctx, sess)
+	e.excuse(err, sess)
 	e.must(err, "Renew of a living session")
+	e.ends[sess.ID] = before.Add(sess.TTL)
 	e.that(len(r.Lost) == 0 && len(r.Unknown) == 0, "Renew of a living session lost something: %+v", r)
 	return r
 }

@@ -52,6 +52,7 @@ func (e *env) takeover(ttl time.Duration) {
 	sb := e.session(e.b, e.long())
 	old := e.grant(e.a, sa, e.key())
 	for {
+		sent := time.Now()
 		got, _, err := e.acquire(e.b, sb, old.Key)
 		e.must(err, "Acquire of a held key")
 		now := time.Now()
@@ -60,7 +61,7 @@ func (e *env) takeover(ttl time.Duration) {
 			e.that(l.Token > old.Token, "the takeover of %q has token %d, want above %d", old.Key, l.Token, old.Token)
 			break
 		}
-		e.that(now.Before(life.latest.Add(e.unit)), "%q is still refused %v after the session of %v ran out", old.Key, now.Sub(life.latest), ttl)
+		e.that(sent.Before(life.latest.Add(e.unit)), "%q is still refused %v after the session of %v ran out", old.Key, sent.Sub(life.latest), ttl)
 		e.sleep(e.unit / 20)
 	}
 	if e.has(Sessions) {

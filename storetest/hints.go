@@ -92,15 +92,15 @@ func w01(e *env) {
 		return
 	}
 	self := e.self()
-	e.hinted(w, lease.ChangeJoined, "a first Heartbeat", func() { self = e.self(); e.beat(e.a, self, e.long()) })
+	e.hinted(w, lease.ChangeJoined, "a first Heartbeat", func() { self = e.self(); e.beat(e.a, self, e.ages()) })
 	e.hinted(w, lease.ChangeDraining, "BeginDrain", func() {
 		self = e.self()
-		e.beat(e.a, self, e.long())
+		e.beat(e.a, self, e.ages())
 		e.must(e.a.BeginDrain(e.ctx, self.Instance.ID), "BeginDrain")
 	})
 	e.hinted(w, lease.ChangeLeft, "Leave", func() {
 		self = e.self()
-		e.beat(e.a, self, e.long())
+		e.beat(e.a, self, e.ages())
 		e.must(e.a.Leave(e.ctx, self.Instance.ID), "Leave")
 	})
 }
@@ -129,10 +129,10 @@ func w02(e *env) {
 		e.renewed(e.a, sess)
 		e.held(e.a, sess, l)
 		if e.has(Registry) {
-			e.beat(e.a, self, e.long())
+			e.beat(e.a, self, e.ages())
 		}
 		if e.has(Status) {
-			e.put(e.a, self.Instance.ID, e.long(), status.Record{Key: l.Key, State: status.Active, Token: l.Token})
+			e.put(e.a, self.Instance.ID, e.ages(), status.Record{Key: l.Key, State: status.Active, Token: l.Token})
 		}
 	}
 	calm()

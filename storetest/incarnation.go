@@ -210,18 +210,18 @@ func n08(e *env) {
 
 func n09(e *env) {
 	self, other := e.self(), e.self()
-	v := e.beat(e.a, self, e.long())
+	v := e.beat(e.a, self, e.ages())
 	known := v.Generation
-	marked := e.beat(e.b, other, e.long()).Self
-	known = e.beatKnowing(e.a, self, e.long(), known).Generation
+	marked := e.beat(e.b, other, e.ages()).Self
+	known = e.beatKnowing(e.a, self, e.ages(), known).Generation
 	e.cfg.Faults.Wipe(e.t, e.a)
 	self.JoinedAt = v.Self.JoinedAt
 	e.sleep(e.unit / 4)
-	after := e.beatKnowing(e.a, self, e.long(), known)
+	after := e.beatKnowing(e.a, self, e.ages(), known)
 	e.that(!after.Unchanged, "the membership was lost, and generation %d of before reads unchanged", known)
 	e.that(after.Self.JoinedAt.Equal(v.Self.JoinedAt), "the member came back with JoinedAt %v, want %v", after.Self.JoinedAt, v.Self.JoinedAt)
 	back := registry.Self{Instance: other.Instance, JoinedAt: marked.JoinedAt, Draining: true}
-	m := e.beat(e.b, back, e.long()).Self
+	m := e.beat(e.b, back, e.ages()).Self
 	e.that(m.Draining && m.JoinedAt.Equal(marked.JoinedAt), "a draining member came back as %+v", m)
 }
 

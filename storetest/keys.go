@@ -68,10 +68,10 @@ func k02(e *env) {
 	for i, n := range names {
 		recs = append(recs, status.Record{Key: n, Name: n, State: status.Active, Token: uint64(i + 1), Info: n})
 		self := registry.Self{Instance: instance.Instance{ID: instance.ID(n), Zone: n, Labels: map[string]string{n: n}}}
-		v := e.beat(e.a, self, e.long())
+		v := e.beat(e.a, self, e.ages())
 		e.that(v.Self.Instance.Equal(self.Instance), "the instance %q came back as %+v", n, v.Self.Instance)
 	}
-	e.put(e.a, owner, e.long(), recs...)
+	e.put(e.a, owner, e.ages(), recs...)
 	e.that(len(e.members(e.b).Members) == len(names), "of %d odd instances, %d are members", len(names), len(e.members(e.b).Members))
 	for i, n := range names {
 		e.present(e.b, recs[i], owner)
@@ -127,7 +127,7 @@ func k04(e *env) {
 			typed(r.Revoke(e.ctx, bad), "Revoke", bad)
 		}
 		if e.has(Status) {
-			err = e.a.PutStatus(e.ctx, sa.Owner, e.long(), []status.Record{{Key: bad, State: status.Active}})
+			err = e.a.PutStatus(e.ctx, sa.Owner, e.ages(), []status.Record{{Key: bad, State: status.Active}})
 			typed(err, "PutStatus", bad)
 		}
 	}

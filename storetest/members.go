@@ -38,14 +38,14 @@ func members() []check {
 
 func i01(e *env) {
 	self := e.self()
-	first := e.beat(e.a, self, e.long()).Self.JoinedAt
+	first := e.beat(e.a, self, e.ages()).Self.JoinedAt
 	e.that(!first.IsZero(), "the first heartbeat has no JoinedAt")
 	for i := range 10 {
 		e.sleep(e.unit / 20)
 		if i == 5 {
 			self.JoinedAt = first.Add(-time.Hour) // not what the store answered: a living member's is fixed
 		}
-		v := e.beat(e.a, self, e.long())
+		v := e.beat(e.a, self, e.ages())
 		e.that(v.Self.JoinedAt.Equal(first), "heartbeat %d moved JoinedAt from %v to %v", i+2, first, v.Self.JoinedAt)
 		m := e.member(e.b, self.Instance.ID)
 		e.that(m.JoinedAt.Equal(first), "the other handle sees JoinedAt %v, want %v", m.JoinedAt, first)
@@ -57,31 +57,32 @@ func i01(e *env) {
 func i02(e *env) {
 	ttl := 3 * e.unit
 	self, other := e.self(), e.self()
-	e.beat(e.b, other, e.long())
+	e.beat(e.b, other, e.ages())
 	var first time.Time
 	life := timed(ttl, func() { first = e.beat(e.a, self, ttl).Self.JoinedAt })
 	for {
+		sent := time.Now()
 		_, ok := e.members(e.b).Find(self.Instance.ID)
 		now := time.Now()
 		if !ok {
 			e.that(!now.Before(life.earliest.Add(-e.precision())), "the member left %v before its TTL of %v", life.earliest.Sub(now), ttl)
 			break
 		}
-		e.that(now.Before(life.latest.Add(e.unit)), "the silent member is still listed %v after its TTL", now.Sub(life.latest))
+		e.that(sent.Before(life.latest.Add(e.unit)), "the silent member is still listed %v after its TTL", sent.Sub(life.latest))
 		e.sleep(e.unit / 20)
 	}
-	v := e.beat(e.b, other, e.long())
+	v := e.beat(e.b, other, e.ages())
 	_, ok := v.Find(self.Instance.ID)
 	e.that(!ok, "Heartbeat shows the member that has expired")
-	again := e.beat(e.a, self, e.long()).Self.JoinedAt
+	again := e.beat(e.a, self, e.ages()).Self.JoinedAt
 	e.that(again.After(first), "expired and back, the instance has JoinedAt %v, want later than %v", again, first)
 	e.member(e.b, self.Instance.ID)
 }
 
 func i05(e *env) {
 	self, other := e.self(), e.self()
-	first := e.beat(e.a, self, e.long()).Self.JoinedAt
-	e.beat(e.b, other, e.long())
+	first := e.beat(e.a, self, e.ages()).Self.JoinedAt
+	e.beat(e.b, other, e.ages())
 	e.must(e.a.BeginDrain(e.ctx, self.Instance.ID), "BeginDrain")
 	e.must(e.a.Leave(e.ctx, self.Instance.ID), "Leave")
 	e.each(func(s Store) { e.absent(s, self.Instance.ID) })
@@ -89,7 +90,7 @@ func i05(e *env) {
 	e.must(e.a.Leave(e.ctx, e.owner()), "Leave of an unknown instance")
 	e.member(e.a, other.Instance.ID)
 	e.sleep(e.unit / 10)
-	again := e.beat(e.a, self, e.long()).Self
+	again := e.beat(e.a, self, e.ages()).Self
 	e.that(!again.Draining, "an instance that left and joined again is still draining")
 	e.that(again.JoinedAt.After(first), "an instance that left and joined again has JoinedAt %v, want later than %v", again.JoinedAt, first)
 }
@@ -99,7 +100,7 @@ func i06(e *env) {
 	for i := range 6 {
 		self := e.self()
 		self.Instance.ID = instance.ID(fmt.Sprintf("instance-%d", 9-i)) // join order is not ID order
-		e.beat(e.a, self, e.long())
+		e.beat(e.a, self, e.ages())
 		ids = append(ids, self.Instance.ID)
 		e.sleep(e.unit / 40)
 	}
@@ -107,7 +108,7 @@ func i06(e *env) {
 	self.Instance.ID = ids[2]
 	for _, read := range []func() []registry.Member{
 		func() []registry.Member { return e.members(e.b).Members },
-		func() []registry.Member { return e.beat(e.a, self, e.long()).Members },
+		func() []registry.Member { return e.beat(e.a, self, e.ages()).Members },
 		func() []registry.Member { return e.members(e.a).Members },
 	} {
 		got := read()
@@ -132,7 +133,7 @@ func i08(e *env) {
 		{ID: "bare", Zone: "new"},
 		{ID: "odd", Labels: map[string]string{"only": "this"}},
 	} {
-		v := e.beat(e.a, registry.Self{Instance: in}, e.long())
+		v := e.beat(e.a, registry.Self{Instance: in}, e.ages())
 		e.that(v.Self.Instance.Equal(in), "Heartbeat answered %+v, want %+v", v.Self.Instance, in)
 		m := e.member(e.b, in.ID)
 		e.that(m.Instance.Equal(in), "the other handle sees %+v, want %+v", m.Instance, in)
@@ -181,11 +182,11 @@ func registryLess(a, b registry.Member) bool {
 
 func i11(e *env) {
 	self := e.self()
-	first := e.beat(e.a, self, e.long()).Self.JoinedAt
+	first := e.beat(e.a, self, e.ages()).Self.JoinedAt
 	e.must(e.b.Leave(e.ctx, self.Instance.ID), "Leave")
 	e.sleep(e.unit / 10)
 	self.JoinedAt = first
-	again := e.beat(e.a, self, e.long()).Self
+	again := e.beat(e.a, self, e.ages()).Self
 	e.that(again.JoinedAt.Equal(first), "forgotten by the store, the instance came with JoinedAt %v and has %v", first, again.JoinedAt)
 	e.that(e.member(e.b, self.Instance.ID).JoinedAt.Equal(first), "the other handle sees another join time")
 }
@@ -193,26 +194,26 @@ func i11(e *env) {
 func i13(e *env) {
 	good := e.self()
 	bad := map[string]func(*registry.Self) time.Duration{
-		"an empty ID":    func(s *registry.Self) time.Duration { s.Instance.ID = ""; return e.long() },
-		"an ID with NUL": func(s *registry.Self) time.Duration { s.Instance.ID = "a\x00"; return e.long() },
+		"an empty ID":    func(s *registry.Self) time.Duration { s.Instance.ID = ""; return e.ages() },
+		"an ID with NUL": func(s *registry.Self) time.Duration { s.Instance.ID = "a\x00"; return e.ages() },
 		"an ID of 513 bytes": func(s *registry.Self) time.Duration {
 			s.Instance.ID = instance.ID(strings.Repeat("x", 513))
-			return e.long()
+			return e.ages()
 		},
-		"a zone not in UTF-8": func(s *registry.Self) time.Duration { s.Instance.Zone = "\xff"; return e.long() },
-		"a negative capacity": func(s *registry.Self) time.Duration { s.Instance.Capacity = -1; return e.long() },
+		"a zone not in UTF-8": func(s *registry.Self) time.Duration { s.Instance.Zone = "\xff"; return e.ages() },
+		"a negative capacity": func(s *registry.Self) time.Duration { s.Instance.Capacity = -1; return e.ages() },
 		"too many labels": func(s *registry.Self) time.Duration {
 			s.Instance.Labels = map[string]string{}
 			for i := range 20 {
 				s.Instance.Labels[fmt.Sprint(i)] = strings.Repeat("x", 500)
 			}
-			return e.long()
+			return e.ages()
 		},
 		"a TTL of 0":         func(*registry.Self) time.Duration { return 0 },
 		"a TTL of 999 µs":    func(*registry.Self) time.Duration { return 999 * time.Microsecond },
 		"a TTL above 24 h":   func(*registry.Self) time.Duration { return 24*time.Hour + 1 },
 		"a negative TTL":     func(*registry.Self) time.Duration { return -time.Second },
-		"labels without key": func(s *registry.Self) time.Duration { s.Instance.Labels = map[string]string{"": "x"}; return e.long() },
+		"labels without key": func(s *registry.Self) time.Duration { s.Instance.Labels = map[string]string{"": "x"}; return e.ages() },
 	}
 	for what, spoil := range bad {
 		self := registry.Self{Instance: good.Instance.Clone()}
@@ -228,22 +229,23 @@ func i13(e *env) {
 }
 
 func i15(e *env) {
-	self := e.self()
-	v := e.beat(e.a, self, 10*e.unit)
+	self, life := e.self(), 40*e.unit
+	v := e.beat(e.a, self, life)
 	e.that(v.NextExpiry == 0, "alone in the fleet, NextExpiry is %v, want 0", v.NextExpiry)
 	soon := e.self()
-	life := timed(4*e.unit, func() { e.beat(e.b, soon, 4*e.unit) })
-	e.beat(e.b, e.self(), 8*e.unit)
+	first := timed(8*e.unit, func() { e.beat(e.b, soon, 8*e.unit) })
+	e.beat(e.b, e.self(), 30*e.unit)
+	rounding := e.grace() + time.Millisecond
 	for _, known := range []registry.Generation{0, e.members(e.a).Generation} {
 		before := time.Now()
-		v = e.beatKnowing(e.a, self, 10*e.unit, known)
-		least, most := time.Until(life.earliest)-e.grace()-time.Millisecond, life.latest.Sub(before)+e.grace()+time.Millisecond
-		e.that(v.NextExpiry >= max(least, 0) && v.NextExpiry <= most, "NextExpiry is %v, want between %v and %v (generation passed: %d)", v.NextExpiry, least, most, known)
+		v = e.beatKnowing(e.a, self, life, known)
+		least, most := time.Until(first.earliest)-rounding, first.latest.Sub(before)+rounding
+		e.that(least <= 0 || v.NextExpiry >= least && v.NextExpiry <= most, "NextExpiry is %v, want between %v and %v (generation passed: %d)", v.NextExpiry, least, most, known)
 		m := e.member(e.b, self.Instance.ID)
-		e.that(m.TTLLeft > 0 && m.TTLLeft <= 10*e.unit+e.grace()+time.Millisecond, "a member that beat for %v has %v left", 10*e.unit, m.TTLLeft)
+		e.that(m.TTLLeft > 0 && m.TTLLeft <= life+rounding, "a member that beat for %v has %v left", life, m.TTLLeft)
 	}
-	e.sleep(max(0, time.Until(life.latest)) + e.grace())
-	v = e.beat(e.a, self, 10*e.unit)
+	e.sleep(time.Until(first.latest) + e.grace())
+	v = e.beat(e.a, self, life)
 	_, ok := v.Find(soon.Instance.ID)
 	e.that(!ok, "at the moment that NextExpiry told, the member is still there")
 }

@@ -40,8 +40,8 @@ func (e *env) active(id instance.ID, want bool) {
 
 func i03(e *env) {
 	self, other := e.self(), e.self()
-	e.beat(e.a, self, e.long())
-	e.beat(e.b, other, e.long())
+	e.beat(e.a, self, e.ages())
+	e.beat(e.b, other, e.ages())
 	id := self.Instance.ID
 	e.active(id, true)
 	e.must(e.b.BeginDrain(e.ctx, id), "BeginDrain through another handle")
@@ -49,7 +49,7 @@ func i03(e *env) {
 		e.active(id, false)
 		m := e.member(e.b, id)
 		e.that(m.Draining && !m.Leaving, "a draining member reads %+v", m)
-		v := e.beat(e.a, self, e.long()) // its own Draining is false: that clears nothing
+		v := e.beat(e.a, self, e.ages()) // its own Draining is false: that clears nothing
 		e.that(v.Self.Draining, "the heartbeat of a draining instance does not tell it so")
 		self.Instance.Version += "x"
 		e.must(e.a.BeginDrain(e.ctx, id), "BeginDrain, repeated")
@@ -60,7 +60,7 @@ func i03(e *env) {
 func i04(e *env) {
 	ttl := 3 * e.unit
 	left, lapsed, unknown := e.self(), e.self(), e.self()
-	e.beat(e.a, left, e.long())
+	e.beat(e.a, left, e.ages())
 	e.beat(e.a, lapsed, ttl)
 	for _, s := range []registry.Self{left, lapsed, unknown} {
 		e.must(e.a.BeginDrain(e.ctx, s.Instance.ID), "BeginDrain")
@@ -70,7 +70,7 @@ func i04(e *env) {
 	e.sleep(ttl + e.unit)
 	e.must(e.a.BeginDrain(e.ctx, lapsed.Instance.ID), "BeginDrain of an expired instance")
 	for _, s := range []registry.Self{left, lapsed, unknown} {
-		v := e.beat(e.a, s, e.long())
+		v := e.beat(e.a, s, e.ages())
 		e.that(!v.Self.Draining, "an instance that joins anew is draining")
 		e.active(s.Instance.ID, true)
 	}
@@ -78,11 +78,11 @@ func i04(e *env) {
 
 func i07(e *env) {
 	self := e.self()
-	gen := e.beat(e.a, self, e.long()).Generation
+	gen := e.beat(e.a, self, e.ages()).Generation
 	e.that(gen != 0, "the generation is 0, which means none")
 	changed := func(what string) {
 		e.Helper()
-		v := e.beatKnowing(e.a, self, e.long(), gen)
+		v := e.beatKnowing(e.a, self, e.ages(), gen)
 		e.that(!v.Unchanged && v.Generation != gen, "%s, and the view is unchanged (generation %d)", what, v.Generation)
 		e.that(v.Members != nil, "%s, and the changed view carries no members", what)
 		gen = v.Generation
@@ -90,34 +90,34 @@ func i07(e *env) {
 	calm := func(what string) {
 		e.Helper()
 		for range 3 {
-			v := e.beatKnowing(e.a, self, e.long(), gen)
+			v := e.beatKnowing(e.a, self, e.ages(), gen)
 			e.that(v.Unchanged && v.Generation == gen, "%s, and the generation went from %d to %d", what, gen, v.Generation)
 			e.that(e.members(e.b).Generation == gen, "Members tells another generation than Heartbeat")
 		}
 	}
 	calm("nothing but heartbeats")
 	other, short := e.self(), e.self()
-	e.beat(e.b, other, e.long())
+	e.beat(e.b, other, e.ages())
 	changed("a member joined")
-	e.beat(e.b, other, e.long())
+	e.beat(e.b, other, e.ages())
 	calm("another beat again")
-	e.beat(e.b, short, 2*e.unit)
+	e.beat(e.b, short, 5*e.unit)
 	changed("a second member joined")
-	e.sleep(3 * e.unit)
+	e.sleep(6 * e.unit)
 	changed("a member expired")
 	calm("the expired one is gone")
 	other.Instance.Version = "v2"
-	e.beat(e.b, other, e.long())
+	e.beat(e.b, other, e.ages())
 	changed("a member changed its version")
 	other.Instance.Labels = map[string]string{"disk": "hdd"}
-	e.beat(e.b, other, e.long())
+	e.beat(e.b, other, e.ages())
 	changed("a member changed its labels")
 	e.must(e.b.BeginDrain(e.ctx, other.Instance.ID), "BeginDrain")
 	changed("a member began to drain")
 	e.must(e.b.BeginDrain(e.ctx, other.Instance.ID), "BeginDrain, repeated")
 	calm("a mark was set twice")
 	other.Leaving = true
-	e.beat(e.b, other, e.long())
+	e.beat(e.b, other, e.ages())
 	changed("a member is leaving")
 	e.must(e.b.Leave(e.ctx, other.Instance.ID), "Leave")
 	changed("a member left")
@@ -127,28 +127,28 @@ func i07(e *env) {
 
 func i09(e *env) {
 	self := e.self()
-	e.beat(e.a, self, e.long())
+	e.beat(e.a, self, e.ages())
 	self.Leaving = true
-	v := e.beat(e.a, self, e.long())
+	v := e.beat(e.a, self, e.ages())
 	e.that(v.Self.Leaving && !v.Self.Draining, "an instance that is leaving reads %+v", v.Self)
 	e.active(self.Instance.ID, false)
 	m := e.member(e.b, self.Instance.ID)
 	e.that(m.Leaving && !m.Draining, "an instance that is leaving reads %+v", m)
 	self.Leaving = false
-	e.beat(e.a, self, e.long())
+	e.beat(e.a, self, e.ages())
 	e.active(self.Instance.ID, true)
 }
 
 func i12(e *env) {
 	fresh, known := e.self(), e.self()
 	fresh.Draining = true
-	e.that(e.beat(e.a, fresh, e.long()).Self.Draining, "a first heartbeat that says draining made no mark")
-	e.beat(e.a, known, e.long())
+	e.that(e.beat(e.a, fresh, e.ages()).Self.Draining, "a first heartbeat that says draining made no mark")
+	e.beat(e.a, known, e.ages())
 	known.Draining = true
-	e.that(e.beat(e.a, known, e.long()).Self.Draining, "a heartbeat that says draining made no mark")
+	e.that(e.beat(e.a, known, e.ages()).Self.Draining, "a heartbeat that says draining made no mark")
 	fresh.Draining, known.Draining = false, false
-	e.beat(e.a, fresh, e.long())
-	e.beat(e.a, known, e.long())
+	e.beat(e.a, fresh, e.ages())
+	e.beat(e.a, known, e.ages())
 	e.active(fresh.Instance.ID, false)
 	e.active(known.Instance.ID, false)
 }
@@ -180,10 +180,10 @@ func i14(e *env) {
 			}
 		})
 	}
-	v := e.beat(e.a, self, e.long())
+	v := e.beat(e.a, self, e.ages())
 	known, have := v.Generation, byID(v.Members)
 	follow := func() {
-		if v := e.beatKnowing(e.a, self, e.long(), known); !v.Unchanged {
+		if v := e.beatKnowing(e.a, self, e.ages(), known); !v.Unchanged {
 			known, have = v.Generation, byID(v.Members)
 		}
 	}
@@ -198,10 +198,10 @@ func i14(e *env) {
 	default:
 	}
 	one, two := e.self(), e.self()
-	e.beat(e.b, one, e.long())
+	e.beat(e.b, one, e.ages())
 	follow()
 	e.must(e.b.Leave(e.ctx, one.Instance.ID), "Leave") // one for one: as many as before
-	e.beat(e.b, two, e.long())
+	e.beat(e.b, two, e.ages())
 	follow()
 	want := byID(e.members(e.b).Members)
 	e.that(maps.Equal(have, want), "followed by generation the membership is %v, read in full it is %v", have, want)
@@ -214,7 +214,7 @@ func (e *env) comeAndGo(s Store, self registry.Self, i int) error {
 	case 3:
 		return s.Leave(e.ctx, self.Instance.ID)
 	}
-	_, err := s.Heartbeat(e.ctx, self, e.long(), 0)
+	_, err := s.Heartbeat(e.ctx, self, e.ages(), 0)
 	return err
 }
 

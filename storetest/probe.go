@@ -155,7 +155,7 @@ func (e *env) probeRevoke() probe {
 func (e *env) probeHeartbeat() probe {
 	self := e.self()
 	return probe{name: "Heartbeat",
-		do:     func(ctx context.Context, s Store) error { _, err := s.Heartbeat(ctx, self, e.long(), 0); return err },
+		do:     func(ctx context.Context, s Store) error { _, err := s.Heartbeat(ctx, self, e.ages(), 0); return err },
 		undone: func() { e.absent(e.b, self.Instance.ID) },
 		done:   func() { e.member(e.b, self.Instance.ID) },
 	}
@@ -167,7 +167,7 @@ func (e *env) probeMembers() probe {
 
 func (e *env) probeDrain() probe {
 	self := e.self()
-	e.beat(e.b, self, e.cfg.MaxTTL)
+	e.beat(e.b, self, e.ages())
 	want := func(draining bool) {
 		m := e.member(e.b, self.Instance.ID)
 		e.that(m.Draining == draining, "the member is draining: %v, want %v", m.Draining, draining)
@@ -181,7 +181,7 @@ func (e *env) probeDrain() probe {
 
 func (e *env) probeLeave() probe {
 	self := e.self()
-	e.beat(e.b, self, e.cfg.MaxTTL)
+	e.beat(e.b, self, e.ages())
 	return probe{name: "Leave",
 		do:     func(ctx context.Context, s Store) error { return s.Leave(ctx, self.Instance.ID) },
 		undone: func() { e.member(e.b, self.Instance.ID) },
@@ -194,7 +194,7 @@ func (e *env) probePut() probe {
 	r := status.Record{Key: e.key(), State: status.Active, Token: 5}
 	return probe{name: "PutStatus",
 		do: func(ctx context.Context, s Store) error {
-			return s.PutStatus(ctx, owner, e.long(), []status.Record{r})
+			return s.PutStatus(ctx, owner, e.ages(), []status.Record{r})
 		},
 		undone: func() {
 			_, ok := e.status(e.b, r.Key)

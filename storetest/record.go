@@ -14,17 +14,10 @@ type recorder struct {
 	h *history
 }
 
-// fate turns an error into what is logged: done, over, unknown or nothing happened.
+// fate turns an error into what is logged: done, over, unknown, or nothing of these: then nothing
+// happened, or the store answered an error that the contract does not know.
 func fate(err error) (done, over, unknown bool) {
-	switch {
-	case err == nil:
-		return true, false, false
-	case errors.Is(err, lease.ErrSessionLapsed):
-		return false, true, false
-	case errors.Is(err, lease.ErrInvalid), errors.Is(err, lease.ErrClosed), errors.Is(err, lease.ErrReadOnlyStore):
-		return false, false, false
-	}
-	return false, false, true
+	return err == nil, errors.Is(err, lease.ErrSessionLapsed), errors.Is(err, lease.ErrUnavailable)
 }
 
 // note logs a call that either did the one thing, or found the session over, or is unknown.

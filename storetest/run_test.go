@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,7 +107,7 @@ func TestLeak(t *testing.T) {
 	defer close(end)
 	cfg := modelConfig("")
 	cfg.Bubble = nil
-	cfg.Unit = 10 * time.Millisecond
+	cfg.Unit = 50 * time.Millisecond
 	if failed, text := trial(t, cfg, checkByID(t, "Z04")); failed {
 		t.Errorf("a store without leak is said to leak:\n%s", text)
 	}
@@ -116,5 +117,43 @@ func TestLeak(t *testing.T) {
 	}
 	if failed, text := trial(t, cfg, checkByID(t, "Z04")); !failed || !strings.Contains(text, "leaky") {
 		t.Errorf("a leak is not found, or not shown:\n%s", text)
+	}
+}
+
+// slow is a store that takes longer for an Acquire than its sessions last.
+type slow struct {
+	*handle
+	calls *atomic.Int32
+	until int32
+}
+
+func (s slow) Acquire(ctx context.Context, sess lease.Session, keys []string) (lease.Grant, error) {
+	if s.calls.Add(1) <= s.until {
+		pause(ctx, sess.TTL+time.Millisecond)
+	}
+	return s.handle.Acquire(ctx, sess, keys)
+}
+
+// TestSlowMachine: a session that ran out because the check was slow is no fault of the store.
+func TestSlowMachine(t *testing.T) {
+	cfg := modelConfig("")
+	cfg.Bubble, cfg.Unit, cfg.MaxTTL = nil, 100*time.Millisecond, time.Second
+	run := func(t *testing.T, until int32) (tries int) {
+		var calls atomic.Int32
+		cfg.Open = func(*testing.T) (Store, Store) {
+			tries++
+			m := newModel("", cfg.MaxTTL)
+			return slow{m.handle(), &calls, until}, slow{m.handle(), &calls, until}
+		}
+		one(t, cfg, checkByID(t, "O10"), &skips{})
+		return tries
+	}
+	if tries := run(t, 1); tries < 2 {
+		t.Errorf("slow once, the check was tried %d times, want a second time", tries)
+	}
+	e := newEnv(t, cfg, checkByID(t, "O10"), t)
+	e.a = slow{e.a.(slow).handle, new(atomic.Int32), 99}
+	if why := e.try(); !strings.Contains(string(why), "ran out while the check was at work") {
+		t.Errorf("slow for good, the try says %q", why)
 	}
 }

@@ -28,6 +28,8 @@ func t01(e *env) {
 	k := e.key()
 	var last uint64
 	for i := range 100 {
+		e.renewed(e.a, sa)
+		e.renewed(e.b, sb)
 		for _, p := range []struct {
 			s    Store
 			sess lease.Session
