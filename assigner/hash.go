@@ -22,7 +22,7 @@ func Hash(s string) uint64 {
 // so "node1"+"1" and "node"+"11" are different pairs, and the two are folded by a 128-bit product.
 // It is part of the wire format, as Hash is.
 func Score(a, b uint64) uint64 {
-	hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xd1b54a32d192ed03)
+	hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xa0761d6478bd642f)
 	return finalise(hi ^ lo)
 }
 

@@ -43,6 +43,8 @@ type Index struct {
 	classes []class
 	classOf []int32 // workload -> class, or none
 	lacking []string
+
+	hrw hrwCache
 }
 
 // NewIndex checks and indexes an input. It costs O(n log n); an error matches lease.ErrInvalid and
