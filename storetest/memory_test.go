@@ -41,10 +41,12 @@ func TestMemory(t *testing.T) {
 
 // TestMemoryInRealTime proves that the suite also works where time cannot be made virtual.
 func TestMemoryInRealTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for ten seconds")
+	}
 	storetest.Run(t, storetest.Config{
-		Open:   openMemory(3 * time.Second),
-		MaxTTL: 3 * time.Second,
-		Unit:   50 * time.Millisecond,
+		Open:   openMemory(5 * time.Second),
+		MaxTTL: 5 * time.Second,
 		Faults: memoryFaults(),
 	})
 }
