@@ -19,9 +19,9 @@ type Config struct {
 	Instance instance.Instance
 	// Timing; see its fields for the defaults.
 	Timing lease.Timing
-	// Assigner decides which instance should try which workload; nil means assigner.Balanced. All
-	// instances of a fleet must use the same. An assigner that heeds the owners needs a lease
-	// manager that can list them (lease.Lister).
+	// Assigner decides which instance should try which workload. All instances of a fleet must use
+	// the same. Default assigner.Sticky, or assigner.Balanced where the lease manager cannot list
+	// who owns what (lease.Lister), which Sticky and Weighted need.
 	Assigner assigner.Assigner
 	// Policy is handed to the assigner with every plan. Freeze is set by the coordinator besides,
 	// while the fleet has not settled.
@@ -70,9 +70,6 @@ func (c Config) resolve() (Config, error) {
 	}
 	if c.Policy.Budget < 0 {
 		return c, fault.Invalid("Config.Policy.Budget", c.Policy.Budget, "must be 0 (no limit) or more")
-	}
-	if c.Assigner == nil {
-		c.Assigner = assigner.Balanced{}
 	}
 	c.Clock = clock.Or(c.Clock)
 	return c, nil

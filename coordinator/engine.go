@@ -60,11 +60,11 @@ func newEngine(store Store, first *catalogue, cfg Config) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{
-		self: cfg.Instance, timing: cfg.Timing, window: cfg.Settle, policy: cfg.Policy, assigner: cfg.Assigner, store: p,
+		self: cfg.Instance, timing: cfg.Timing, window: cfg.Settle, policy: cfg.Policy, store: p,
 		clock: cfg.Clock, line: clock.NewLine(cfg.Clock), observe: splitObservers(cfg.Observers), log: cfg.Logger,
 		wake: make(chan struct{}, 1), jobs: newJobs(), catalogue: first,
 	}
-	if e.lister, err = ownersOf(cfg.Assigner, p.Manager); err != nil {
+	if e.assigner, e.lister, err = choose(cfg.Assigner, p.Manager); err != nil {
 		return nil, err
 	}
 	e.set, err = runner.NewSet(p.Manager, e.self.ID, runner.Config{

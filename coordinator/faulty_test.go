@@ -24,8 +24,10 @@ type faulty struct {
 	fail  func(op string) error // an error for this operation
 	stall func(op string) bool  // this operation hangs, and ignores its context
 	delay func(op string) time.Duration
-	open  chan struct{} // closed when the stalled ones may go on
-	deaf  bool          // no hints
+	view  func(registry.View) registry.View // what a heartbeat answers instead
+	final string                            // the newest call
+	open  chan struct{}                     // closed when the stalled ones may go on
+	deaf  bool                              // no hints
 }
 
 func newFaulty(s *memory.Store) *faulty {
@@ -61,9 +63,17 @@ func (f *faulty) counts() map[string]int {
 	return c
 }
 
+// last returns the newest call.
+func (f *faulty) last() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.final
+}
+
 func (f *faulty) before(ctx context.Context, op string, size int) error {
 	f.mu.Lock()
 	f.calls[op]++
+	f.final = op
 	f.sizes[op] = max(f.sizes[op], size)
 	fail, stall, delay, open := f.fail, f.stall, f.delay, f.open
 	f.mu.Unlock()
@@ -137,8 +147,11 @@ func (f *faulty) Heartbeat(ctx context.Context, self registry.Self, ttl time.Dur
 	return through(ctx, f, "Heartbeat", 0, func() (registry.View, error) {
 		v, err := f.store.Heartbeat(ctx, self, ttl, known)
 		f.mu.Lock()
+		defer f.mu.Unlock()
 		f.sizes["members"] = len(v.Members)
-		f.mu.Unlock()
+		if f.view != nil {
+			v = f.view(v)
+		}
 		return v, err
 	})
 }

@@ -84,6 +84,7 @@ type fleet struct {
 	// linger is how long a worker takes to return once its drain has begun.
 	linger time.Duration
 	nodes  map[string]*node
+	every  []*node // those that have left as well
 }
 
 // node is one instance.
@@ -155,6 +156,7 @@ func (f *fleet) add(id string, change ...func(*coordinator.Config)) *node {
 	}
 	n.Coordinator = c
 	f.nodes[id] = n
+	f.every = append(f.every, n)
 	return n
 }
 
@@ -181,6 +183,15 @@ func (f *fleet) leave(id string) error {
 	return <-n.done
 }
 
+// leaveKeeping is leave for an instance whose calls hang until the fleet is closed.
+func (f *fleet) leaveKeeping(id string) error {
+	n := f.nodes[id]
+	n.stop()
+	err := <-n.done
+	n.done <- nil
+	return err
+}
+
 // crash cuts an instance off its store for good: from the outside, it has died.
 func (f *fleet) crash(id string) { f.nodes[id].fault.cut() }
 
@@ -195,7 +206,7 @@ func (f *fleet) close() {
 			f.t.Errorf("Run of %s: %v", id, err)
 		}
 	}
-	for _, n := range f.nodes {
+	for _, n := range f.every {
 		n.fault.heal()
 	}
 	f.store.Close()

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"time"
@@ -9,7 +10,6 @@ import (
 	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/internal/call"
-	"github.com/tenure-go/tenure/internal/fault"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/registry"
 )
@@ -36,15 +36,17 @@ type basis struct {
 // at most: a workload that cannot run anywhere must not make everyone list all leases for ever.
 const againMost = 16
 
-// next returns when the planner wants to be woken.
-func (p *planning) next() (time.Duration, bool) { return p.again, p.again != 0 && !p.lane.busy }
+// mayPlan reports whether a plan could be made and used now.
+func (l *loop) mayPlan() bool {
+	return !l.plan.lane.busy && !l.leaving && !l.beat.failing && l.beat.version != 0
+}
 
 // planIfDue makes a plan when what it depends on has changed.
 func (l *loop) planIfDue(now time.Duration) {
 	p := &l.plan
 	want := basis{l.beat.version, l.cat.version, l.calm}
 	due := want != p.basis || p.again != 0 && now >= p.again
-	if !due || p.lane.busy || l.leaving || l.beat.failing || l.beat.version == 0 {
+	if !due || !l.mayPlan() {
 		return
 	}
 	if want != p.basis {
@@ -77,9 +79,18 @@ func (e *engine) makePlan(ctx context.Context, gate *call.Gate, in assigner.Inpu
 			return planned{}, err
 		}
 		in.Owners = ownersIn(held)
+		for _, own := range e.held() {
+			// What runs here is known better here: a store that lost its data, and lets its holders prove
+			// what they hold, lists nothing for a while.
+			in.Owners[own.Key] = e.self.ID
+		}
 		in.InFlight = inFlight(before, in)
 	}
 	plan, err := e.assigner.Plan(in)
+	if err == nil && len(plan.Targets)+len(plan.Unplaceable) != len(in.Workloads) {
+		err = fmt.Errorf("tenure: the plan of %T is not whole: it speaks of %d workloads, the catalogue has %d",
+			e.assigner, len(plan.Targets)+len(plan.Unplaceable), len(in.Workloads))
+	}
 	return planned{plan, in.Owners}, err
 }
 
@@ -162,22 +173,4 @@ func matches(plan assigner.Plan, owners map[string]instance.ID) bool {
 		}
 	}
 	return true
-}
-
-// ownersOf finds the list of owners for an assigner that heeds it.
-func ownersOf(a assigner.Assigner, m lease.Manager) (lease.Lister, error) {
-	if !heedsOwners(a) {
-		return nil, nil
-	}
-	lister, ok := m.(lease.Lister)
-	if !ok {
-		return nil, fault.Invalid("Config.Assigner", a, "heeds the owners, and the lease manager cannot list them (lease.Lister); choose an assigner that needs none, such as assigner.Rendezvous")
-	}
-	return lister, nil
-}
-
-// heedsOwners reports whether an assigner's targets depend on who holds what.
-func heedsOwners(a assigner.Assigner) bool {
-	_, ok := a.(interface{ HeedsOwners() })
-	return ok
 }

@@ -132,8 +132,8 @@ func (l *loop) until(now time.Duration) time.Duration {
 	if l.settle.open {
 		at(l.settle.at())
 	}
-	if t, ok := l.plan.next(); ok {
-		at(t)
+	if l.plan.again != 0 && l.mayPlan() {
+		at(l.plan.again)
 	}
 	return max(next-now, 0)
 }

@@ -1,0 +1,51 @@
+package coordinator
+
+import (
+	"fmt"
+
+	"github.com/tenure-go/tenure/assigner"
+	"github.com/tenure-go/tenure/internal/fault"
+	"github.com/tenure-go/tenure/lease"
+)
+
+// OwnerAware is implemented by an assigner of one's own whose targets depend on Input.Owners: the
+// coordinator then reads who owns what before it plans. Those of package assigner are known without it.
+type OwnerAware interface {
+	assigner.Assigner
+	// HeedsOwners reports whether the targets depend on the owners.
+	HeedsOwners() bool
+}
+
+// heedsOwners reports whether an assigner's targets depend on who holds what.
+func heedsOwners(a assigner.Assigner) bool {
+	switch v := a.(type) {
+	case OwnerAware:
+		return v.HeedsOwners()
+	case assigner.Sticky, assigner.Weighted, *assigner.Sticky, *assigner.Weighted:
+		return true
+	case assigner.Primary:
+		return v.Rollout
+	case *assigner.Primary:
+		return v.Rollout
+	}
+	return false
+}
+
+// choose returns the assigner, or the default, and the list of owners if it heeds them.
+func choose(a assigner.Assigner, m lease.Manager) (assigner.Assigner, lease.Lister, error) {
+	lister, lists := m.(lease.Lister)
+	if a == nil && lists {
+		a = assigner.Sticky{}
+	}
+	if a == nil {
+		a = assigner.Balanced{}
+	}
+	switch {
+	case !heedsOwners(a):
+		return a, nil, nil
+	case !lists:
+		return nil, nil, fault.Invalid("Config.Assigner", fmt.Sprintf("%T", a),
+			"needs to know who owns what, and this lease manager cannot list its leases (lease.Lister); choose assigner.Rendezvous or assigner.Balanced")
+	}
+	return a, lister, nil
+}
