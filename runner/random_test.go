@@ -146,7 +146,10 @@ func randomFleet(t *testing.T, r *rand.Rand) {
 func randomFault(r *rand.Rand) func(context.Context, string) error {
 	kinds := []func(context.Context, string) error{
 		down,
-		func(ctx context.Context, _ string) error { <-ctx.Done(); return errors.Join(lease.ErrUnavailable, ctx.Err()) },
+		func(ctx context.Context, _ string) error {
+			<-ctx.Done()
+			return errors.Join(lease.ErrUnavailable, ctx.Err())
+		},
 		func(context.Context, string) error { time.Sleep(5 * time.Second); return errDown },
 		func(context.Context, string) error { time.Sleep(time.Second); return nil },
 	}
