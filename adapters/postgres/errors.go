@@ -73,6 +73,8 @@ func classify(err error) verdict {
 	switch pg.Code {
 	case "40001", "40P01", "55P03": // serialization, deadlock, lock not available: rolled back
 		return again
+	case "23503": // the session was purged during a grant, or named by one during its purge: the next try sees it
+		return again
 	case "25006", "55000": // read-only transaction; "recovery is in progress"
 		return readOnly
 	case "57P01", "57P02", "57P03", "57P05", "08006", "08003", "08000", "08001", "08004", "08007": // shut down, not up yet, connection lost

@@ -11,13 +11,13 @@ import (
 
 // proxy is a network between one store handle and its server that can be made to fail.
 type proxy struct {
-	l      net.Listener
-	target string
+	l net.Listener
 
 	delay atomic.Int64 // nanoseconds before the server sees anything
 	drop  atomic.Bool  // lose the next reply
 
 	mu     sync.Mutex
+	target string
 	frozen chan struct{} // closed when it thaws; nil while it flows
 	conns  map[net.Conn]struct{}
 }
@@ -38,6 +38,14 @@ func newProxy(t testing.TB, target string) *proxy {
 		}
 	}()
 	return p
+}
+
+// point leads new connections to another server, and ends those to the old one.
+func (p *proxy) point(target string) {
+	p.mu.Lock()
+	p.target = target
+	p.mu.Unlock()
+	p.cut()
 }
 
 func (p *proxy) addr() string { return p.l.Addr().String() }
@@ -84,7 +92,10 @@ func (p *proxy) serve(client net.Conn) {
 	p.track(client)
 	defer client.Close()
 	p.flow()
-	server, err := net.Dial("tcp", p.target)
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
+	server, err := net.Dial("tcp", target)
 	if err != nil {
 		return
 	}

@@ -294,6 +294,8 @@ func (s *server) remove() {
 	_ = os.RemoveAll(s.dir)
 }
 
+func (s *server) addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+
 func (s *server) dsn() string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", s.port)
 }

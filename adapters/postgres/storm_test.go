@@ -28,7 +28,7 @@ func (s *server) deadlocks(t testing.TB) (n int64) {
 func TestNoDeadlocks(t *testing.T) {
 	srv := newServer(t, serverConfig{settings: []string{"deadlock_timeout=50ms"}})
 	s := migrated(t, srv, Config{MaxTTL: 100 * time.Millisecond, ForgetAfter: 150 * time.Millisecond})
-	rounds := int64(1500)
+	rounds := int64(500)
 	if long() {
 		rounds = 10000
 	}
