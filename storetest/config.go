@@ -74,8 +74,8 @@ type Config struct {
 	// Bubble runs f in virtual time, for a store that needs no real network: synctest.Test. Nil
 	// means real time. Open is then called inside the bubble.
 	Bubble func(t *testing.T, f func(t *testing.T))
-	// Lanes is how many checks run beside each other; default 8, since most of their time is
-	// waiting. In a bubble one check runs at a time.
+	// Lanes is how many checks run beside each other; default 8. Most of their time is waiting, so
+	// this is more than t.Parallel would give on a small machine. In a bubble one check runs at a time.
 	Lanes int
 	// Faults are ways to hurt the store; each one that is given adds checks.
 	Faults Faults
