@@ -32,10 +32,11 @@ func o07(e *env) {
 	e.sleep(ttl + e.unit)
 	e.over(e.a, sa, l)
 	e.over(e.b, sa, l)
-	e.release(e.a, sa, l) // not its any more: no error
 	next := e.session(e.a, e.long())
 	again := e.grant(e.a, next, l.Key)
 	e.that(again.Token > l.Token, "after a lapse %q has token %d, want above %d", l.Key, again.Token, l.Token)
+	e.release(e.a, sa, l) // not its any more: no error, no effect
+	e.held(e.b, next, again)
 }
 
 func o08(e *env) {
