@@ -42,12 +42,12 @@
 //
 // # The life of a claim
 //
-//	          Claim                 Granted                Release (worker has returned)
-//	  (none) ───────▶ contending ───────────▶ held ─────────────────▶ releasing ──▶ Released
-//	                   ▲   │ Refused: again      │ Lost                    ▲            │
-//	                   │   ▼ at RetryAfter       ▼ (deadline, lapse,       │            │
-//	                   │  contending            over  revocation) ─────────┘            │
-//	                   └────────────────────────── Contend ─────────────────────────────┘
+//	        Claim                 Granted                Release (worker has returned)
+//	(none) ───────▶ contending ───────────▶ held ─────────────────▶ releasing ──▶ Released
+//	                 ▲   │ Refused: again      │ Lost                    ▲            │
+//	                 │   ▼ at RetryAfter       ▼ (deadline, lapse,       │            │
+//	                 │  contending            over  revocation) ─────────┘            │
+//	                 └────────────────────────── Contend ─────────────────────────────┘
 //
 // # What each failure looks like
 //

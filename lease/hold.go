@@ -20,9 +20,8 @@ type Hold struct {
 	fixed atomic.Int64
 
 	// Guarded by the keeper's mutex.
-	proven    uint64 // the incarnation that the lease was granted or verified in
-	pos       int    // index in keeper.holds while live
-	releasing bool   // Release was called
+	pos       int  // index in keeper.holds while live
+	releasing bool // Release was called
 }
 
 // Lease returns the lease. It never changes during a term.

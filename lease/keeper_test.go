@@ -101,14 +101,15 @@ func TestDeadlineCountsFromBeforeTheCall(t *testing.T) {
 			}
 			return err
 		})
+		after(3 * time.Second)
 		for range 100 {
 			after(100 * time.Millisecond)
-			if left := h.Left(); left > 9*time.Second {
-				t.Fatalf("%v left: more than TTL - margin", left)
+			// Each was sent 1.5 s before its answer, so TTL - margin - 1.5 s is the most that one leaves.
+			if left := h.Left(); left > 7500*time.Millisecond {
+				t.Errorf("%v left", left)
+				break
 			}
 		}
-		// Sent 1.5 s before its answer, so an answer never leaves more than this.
-		after(2 * time.Second)
 		if !h.Valid() {
 			t.Error("lost though every renewal succeeded")
 		}

@@ -34,8 +34,8 @@ type Manager interface {
 	OpenSession(ctx context.Context, s Session) (Incarnation, error)
 	// Acquire grants every listed key that is free or already this session's; each key is decided
 	// atomically and on its own. A key that is already this session's keeps its token. Listing a
-	// key twice is answered once. ErrSessionLapsed: the session is not alive, nothing was granted.
-	// While frozen it grants nothing new.
+	// key twice is answered once. ErrSessionLapsed: the session is not alive, nothing was granted;
+	// while frozen that is ErrUnavailable (renew first). While frozen it grants nothing new.
 	Acquire(ctx context.Context, s Session, keys []string) (Grant, error)
 	// Renew extends the session to TTL from now, and with it all that it holds, at a cost that
 	// does not depend on how much that is. ErrSessionLapsed: everything is lost. While frozen it

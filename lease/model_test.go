@@ -44,6 +44,7 @@ type world struct {
 	rnd    *rand.Rand
 	store  *memory.Store
 	snaps  []*memory.Snapshot
+	trap   *memory.Snapshot // see network
 	live   map[string][]*lease.Hold
 	best   map[string]uint64
 	grants int
@@ -64,11 +65,11 @@ func (w *world) between(a, b int) time.Duration {
 }
 
 func (w *world) delay() time.Duration {
-	return []time.Duration{1, 1, 2, 5, 30}[int(w.float()*5)] * unit
+	return time.Duration([]int{1, 1, 2, 5, 30}[int(w.float()*5)]) * unit
 }
 
 // network delays and loses requests and answers; a lost one is never answered.
-func (w *world) network(ctx context.Context, _ string, do func() error) error {
+func (w *world) network(ctx context.Context, op string, do func() error) error {
 	there, back := w.delay(), w.delay()
 	time.Sleep(there)
 	if w.chance(.04) {
@@ -76,6 +77,16 @@ func (w *world) network(ctx context.Context, _ string, do func() error) error {
 		return ctx.Err()
 	}
 	err := do()
+	if op == "Acquire" && w.chance(.1) {
+		// The nastiest moment: the grant is known to the server alone. Remember that state for
+		// later, and lose it now.
+		w.mu.Lock()
+		w.trap = w.store.Snapshot()
+		w.mu.Unlock()
+		w.store.Restore(nil)
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	time.Sleep(back)
 	if w.chance(.04) {
 		<-ctx.Done()
@@ -224,6 +235,9 @@ func (w *world) restore(age float64) {
 	if len(w.snaps) > 0 {
 		old = w.snaps[min(int(age*float64(len(w.snaps))), len(w.snaps)-1)]
 	}
+	if w.trap != nil && age < .5 {
+		old, w.trap = w.trap, nil
+	}
 	w.mu.Unlock()
 	w.store.Restore(old)
 }
@@ -232,7 +246,7 @@ func (w *world) restore(age float64) {
 func (w *world) keep() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.snaps = append(w.snaps, w.store.Snapshot()); len(w.snaps) > 8 {
+	if w.snaps = append(w.snaps, w.store.Snapshot()); len(w.snaps) > 24 {
 		w.snaps = w.snaps[1:]
 	}
 }

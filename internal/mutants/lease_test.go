@@ -1,0 +1,73 @@
+package mutants
+
+// model runs the incarnation model long enough to find any ablation.
+var model = []string{"-model.runs=3000"}
+
+func all() []mutant {
+	return append(keeperMutants(), incarnationMutants()...)
+}
+
+// keeperMutants break the keeper's own rules.
+func keeperMutants() []mutant {
+	return []mutant{
+		{"margin_ignored", []edit{
+			{"lease/answers.go", "int64(a.sent+k.timing.LeaseTTL-k.timing.Margin)", "int64(a.sent+k.timing.LeaseTTL)"},
+		}, "lease", "TestDeadlineCountsFromBeforeTheCall", nil},
+		{"deadline_from_the_answer", []edit{
+			{"lease/answers.go", "int64(a.sent+k.timing.LeaseTTL-k.timing.Margin)", "int64(k.line.Now()+k.timing.LeaseTTL-k.timing.Margin)"},
+		}, "lease", "TestDeadlineCountsFromBeforeTheCall", nil},
+		{"lapse_taken_for_an_error", []edit{
+			{"lease/answers.go", "if errors.Is(a.err, ErrSessionLapsed) {", "if false && errors.Is(a.err, ErrSessionLapsed) {"},
+		}, "lease", "TestLapsedSession", nil},
+		{"unwanted_grant_kept", []edit{
+			{"lease/answers.go", "k.releases = append(k.releases, pending{lease: l, entry: e})", "e.strays--"},
+		}, "lease", "TestUnwantedGrant|TestEndedTerm", nil},
+		{"unknown_acquire_forgotten", []edit{
+			{"lease/answers.go", "e.unsettled = e.unsettled || unknown", "_ = unknown"},
+		}, "lease", "TestUnwantedGrant", nil},
+		{"sleep_not_counted", []edit{
+			{"internal/clock/clock.go", "l.clock.Now().Sub(l.start) + l.clock.Slept() - l.slept", "l.clock.Now().Sub(l.start)"},
+		}, "lease", "TestSlept", nil},
+		{"released_under_a_stuck_worker", []edit{
+			{"lease/run.go", "if !stuck {", "if true {"},
+		}, "lease", "TestStopLeaves", nil},
+		{"renewed_blindly", []edit{
+			{"lease/schedule.go", "if holds := k.toVerify(); len(holds) > 0 {", "if holds := k.toVerify(); false && len(holds) > 0 {"},
+		}, "lease", "TestRecordRemoved", nil},
+		{"hints_shorten_a_chosen_wait", []edit{
+			{"lease/watch.go", "max(now, e.notBefore, e.lastTry+hintPause)", "max(now, e.lastTry+hintPause)"},
+		}, "lease", "TestContendAfter", nil},
+		{"waits_for_a_hanging_call", []edit{
+			{"internal/call/call.go", "case <-ctx.Done():\n\t}", "case a := <-done:\n\t\treturn a.v, a.err\n\t}"},
+		}, "lease", "TestTermEnds|TestCheck", []string{"-test.timeout=20s"}},
+		{"idle_session_kept", []edit{
+			{"lease/schedule.go", "if k.idle(now) {", "if false {"},
+		}, "lease", "TestNoSession", nil},
+	}
+}
+
+// incarnationMutants drop one rule each of the protocol for stores that lose data.
+func incarnationMutants() []mutant {
+	return []mutant{
+		{"late_answer_accepted", []edit{
+			{"lease/answers.go", "k.expire(now)", ""},
+		}, "lease", "TestIncarnationModel$", model},
+		{"earlier_incarnation_accepted", []edit{
+			{"lease/answers.go", "if in.Number < k.incarnation {", "if false {"},
+			{"lease/answers.go", "h.fixed.Store(int64(h.deadline()))", ""},
+		}, "lease", "TestIncarnationModel$", model},
+		{"unproven_leases_renewed", []edit{
+			{"lease/answers.go", "h.fixed.Store(int64(h.deadline()))", ""},
+		}, "lease", "TestIncarnationModel$|TestRenewalExtendsOnly", model},
+		{"ended_terms_forgotten", []edit{
+			{"lease/answers.go", " || l.Token <= k.ended[e.key] {", " {"},
+		}, "lease", "TestIncarnationModel$|TestEndedTerm", model},
+		{"records_without_number", []edit{
+			{"memory/leases.go", "if r.incarnation != in.Number {", "if false {"},
+			{"memory/leases.go", "case same && r.incarnation == in.Number:", "case same:"},
+		}, "lease", "TestIncarnationModel$", model},
+		{"granted_while_frozen", []edit{
+			{"memory/leases.go", "case in.FrozenFor > 0:\n\t\t\t\tg.Refused", "case false:\n\t\t\t\tg.Refused"},
+		}, "lease", "TestIncarnationModel$", model},
+	}
+}
