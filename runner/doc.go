@@ -13,14 +13,17 @@
 //
 // # Life of a workload
 //
-//	            granted                     drain begins
-//	Standby ---------------> Active ----------------------> Draining
-//	   ^                      |  |                           |   |
-//	   |     the lease is lost|  |the work returned, let go  |   |the same
-//	   |                      v  '---> Draining ---.         |   v
-//	   |<-- returned ------- Lost <----------------|---------'  Lost
-//	   |                      |                    |
-//	   '<---------------------|--------------------'--> Stopped: finished, failed for good, or stopped
+//	          granted           drain begins, or the work returned
+//	Standby -----------> Active ----------------------------------> Draining
+//	   ^                   |                                         |    |
+//	   |                   | lease lost                   lease lost |    |
+//	   |     let go        v                                         |    |
+//	   |<---------------- Lost <-------------------------------------'    |
+//	   |                                                     let go       |
+//	   '<-----------------------------------------------------------------'
+//
+// What is let go becomes Stopped instead of Standby where the work is finished, has failed under
+// Never, or was stopped. A workload that was stopped on Standby is Stopped at once.
 //
 // A workload that is waiting (for the key, for the end of a backoff, after a step-down) is Standby.
 // Every term ends in one order: the state flips, the work is told to drain or is cancelled, it is

@@ -234,6 +234,32 @@ func TestTheWorkItselfMayStopAndStepDown(t *testing.T) {
 	})
 }
 
+// stopper is an observer that stops what it hears of.
+type stopper struct{ set *Set }
+
+func (s *stopper) ObserveState(e StateEvent) {
+	if e.To == Active {
+		_ = s.set.Snapshot()
+		s.set.Stop(e.Key)
+	}
+}
+
+func TestAnObserverMayStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &stopper{}
+		set := mustSet(t, newStore(t), "a", Config{Observers: []any{o}})
+		o.set = set
+		mustStart(t, set, Spec{Key: "job", Work: untilDrain}, Spec{Key: "other", Work: untilDrain})
+		s := begin(t, set.Run)
+		if keys := set.Keys(); len(keys) != 0 {
+			t.Errorf("keys %v", keys)
+		}
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestOneRunAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
