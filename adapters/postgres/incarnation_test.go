@@ -115,9 +115,7 @@ func TestPromotionOfLaggingStandby(t *testing.T) {
 	var at string
 	must(t, primary.dial(t).QueryRow(ctx(t), "SELECT pg_current_wal_flush_lsn()::text").Scan(&at))
 	until(t, 30*time.Second, "the standby has caught up", func() bool {
-		var ok bool
-		must(t, standby.dial(t).QueryRow(ctx(t), "SELECT coalesce(pg_last_wal_replay_lsn() >= $1::text::pg_lsn, false)", at).Scan(&ok))
-		return ok
+		return standby.number(t, "SELECT count(*) WHERE pg_last_wal_replay_lsn() >= $1::text::pg_lsn", at) == 1
 	})
 	// A store that is led to the standby says that it cannot write.
 	onStandby := open(t, standby.dsn(), f.s.fleet, Config{MaxTTL: losingTTL})
@@ -130,9 +128,7 @@ func TestPromotionOfLaggingStandby(t *testing.T) {
 	standby.exec(t, "ALTER SYSTEM SET primary_conninfo = ''")
 	standby.exec(t, "SELECT pg_reload_conf()")
 	until(t, 20*time.Second, "the standby is cut off", func() bool {
-		var n int
-		must(t, primary.dial(t).QueryRow(ctx(t), "SELECT count(*) FROM pg_stat_replication").Scan(&n))
-		return n == 0
+		return primary.number(t, "SELECT count(*) FROM pg_stat_replication") == 0
 	})
 	f.late(t)
 	primary.stop(syscall.SIGKILL)

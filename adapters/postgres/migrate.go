@@ -30,6 +30,9 @@ func steps() []migration {
 // SchemaVersion is the version of the schema that this package needs at least.
 func SchemaVersion() int { return steps()[len(steps())-1].version }
 
+const sqlHasVersion = `SELECT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+	WHERE n.nspname = $1 AND c.relname = 'schema_version')`
+
 const sqlVersionTable = `CREATE TABLE {s}.schema_version (
 	one boolean PRIMARY KEY DEFAULT true CHECK (one), -- a single row
 	version integer NOT NULL,    -- the last migration that was applied
@@ -72,10 +75,11 @@ func (m migration) sql(schema string) (string, error) {
 // version is what the schema says of itself; the zero value is an absent schema.
 type version struct{ version, compatible int }
 
-// readVersion asks without any lock, so that a role without rights on the catalogue's tables, and
-// one that may create nothing, can ask too.
+// readVersion asks without any lock that another could hold. It looks the table up in the
+// catalogue: to_regclass answers from the backend's cache, which after a wait for the migration lock may
+// not have heard yet that the table is there.
 func (s *Store) readVersion(ctx context.Context, conn *pgx.Conn) (v version, err error) {
-	rows, err := send(ctx, conn.PgConn(), []stmt{{sql: `SELECT to_regclass($1) IS NOT NULL`, args: [][]byte{text(quoted(s.cfg.Schema) + ".schema_version")}}})
+	rows, err := send(ctx, conn.PgConn(), []stmt{{sql: sqlHasVersion, args: [][]byte{text(s.cfg.Schema)}}})
 	if err != nil || len(rows[0]) == 0 || !(&cells{row: rows[0][0]}).bool() {
 		return v, err
 	}

@@ -16,11 +16,10 @@ import (
 	"github.com/tenure-go/tenure/lease"
 )
 
-func (s *server) deadlocks(t testing.TB) (n int64) {
+func (s *server) deadlocks(t testing.TB) int64 {
 	t.Helper()
 	time.Sleep(1100 * time.Millisecond) // backends report their statistics once a second
-	must(t, s.dial(t).QueryRow(ctx(t), "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").Scan(&n))
-	return n
+	return s.number(t, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
 }
 
 // Many clients acquire, renew, verify, revoke, release, lapse and purge over overlapping keys, in
@@ -152,11 +151,10 @@ func TestLockedLeaseDelaysNoLapse(t *testing.T) {
 func TestPurge(t *testing.T) {
 	srv := needServer(t)
 	s := migrated(t, srv, Config{MaxTTL: 50 * time.Millisecond, ForgetAfter: 50 * time.Millisecond})
-	count := func() (n int) {
-		must(t, srv.dial(t).QueryRow(ctx(t), `SELECT (SELECT count(*) FROM tenure.session WHERE fleet = $1) + (SELECT count(*) FROM tenure.lease WHERE fleet = $1)
+	count := func() int64 {
+		return srv.number(t, `SELECT (SELECT count(*) FROM tenure.session WHERE fleet = $1) + (SELECT count(*) FROM tenure.lease WHERE fleet = $1)
 			+ (SELECT count(*) FROM tenure.member WHERE fleet = $1) + (SELECT count(*) FROM tenure.status WHERE fleet = $1)
-			+ (SELECT count(*) FROM tenure.status_owner WHERE fleet = $1)`, s.fleet).Scan(&n))
-		return n
+			+ (SELECT count(*) FROM tenure.status_owner WHERE fleet = $1)`, s.fleet)
 	}
 	tokens := map[string]uint64{}
 	for i := range 5 {
