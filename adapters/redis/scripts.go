@@ -51,16 +51,17 @@ func build(name string, roomy bool, parts ...string) *script {
 
 // The operations. They are read-only after start.
 var (
-	guarded = []string{"fingerprint", "guard", "session", "record"}
+	granting = []string{"fingerprint", "thorough", "guard", "session", "record"}
+	other    = []string{"fingerprint", "quick", "guard", "session", "record"}
 
-	openScript      = build("open", false, append(guarded, "sweep")...)
-	renewScript     = build("renew", true, guarded[:3]...)
-	acquireScript   = build("acquire", false, append(guarded, "sweep")...)
-	verifyScript    = build("verify", true, guarded...)
-	releaseScript   = build("release", true, append(guarded, "hint")...)
-	closeScript     = build("close", true, append(guarded[:3:3], "hint")...)
-	revokeScript    = build("revoke", false, append(guarded, "hint")...)
-	leasesScript    = build("leases", true, guarded[:2]...)
+	openScript      = build("open", false, append(granting, "sweep")...)
+	renewScript     = build("renew", true, other[:4]...)
+	acquireScript   = build("acquire", false, append(granting, "sweep")...)
+	verifyScript    = build("verify", true, granting...)
+	releaseScript   = build("release", true, append(other, "hint")...)
+	closeScript     = build("close", true, append(other[:4:4], "hint")...)
+	revokeScript    = build("revoke", false, append(other, "hint")...)
+	leasesScript    = build("leases", true, other[:3]...)
 	provisionScript = build("provision", false, "schema", "fingerprint")
 
 	heartbeatScript = build("heartbeat", true, "schema", "hint", "membership")

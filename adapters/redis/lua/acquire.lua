@@ -45,5 +45,5 @@ for i = 7, #ARGV do
 end
 
 clean()
-if floor ~= before or sweep ~= (marker[9] or '') or ARGV[6] == '1' then save() end
+if floor ~= before or sweep ~= (marker[10] or '') or ARGV[6] == '1' then save() end
 return reply

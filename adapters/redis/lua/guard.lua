@@ -3,24 +3,27 @@
 -- open has lapsed or was renewed.
 -- KEYS: 1 marker, 2 sessions, 3 leases. ARGV: 1 schema version, 2 the fleet's MaxTTL in µs.
 local marker = redis.call('HMGET', KEYS[1],
-  'schema', 'incarnation', 'fingerprint', 'frozen', 'sessions', 'leases', 'floor', 'maxttl', 'sweep')
+  'schema', 'incarnation', 'history', 'run', 'frozen', 'sessions', 'leases', 'floor', 'maxttl', 'sweep')
 if marker[1] and marker[1] ~= ARGV[1] then return {'schema', marker[1]} end
 
 local number = marker[2] and tonumber(marker[2])
-local frozen = tonumber(marker[4] or 0)  -- µs until which nothing new is granted
+local frozen = tonumber(marker[5] or 0)  -- µs until which nothing new is granted
 local open = redis.call('HLEN', KEYS[2]) -- how many sessions and leases there should be
 local held = redis.call('HLEN', KEYS[3])
-local floor = tonumber(marker[7] or 0)   -- the highest token granted or asserted
-local most = tonumber(marker[8] or 0)    -- the longest MaxTTL that any client named
-local sweep = marker[9] or ''
+local floor = tonumber(marker[8] or 0)   -- the highest token granted or asserted
+local most = tonumber(marker[9] or 0)    -- the longest MaxTTL that any client named
+local sweep = marker[10] or ''
+
+-- A part of the fingerprint that either side does not know proves nothing.
+local function differs(known, seen) return known and known ~= '' and seen ~= '' and known ~= seen end
 
 local cause = ''
-local server = fingerprint()
+local seen = history()
 if not number then
   cause = 'no marker'
-elseif server ~= '' and marker[3] ~= '' and server ~= marker[3] then
+elseif differs(marker[3], seen) or (thorough and differs(marker[4], run())) then
   cause = 'another server'
-elseif tonumber(marker[5]) ~= open or tonumber(marker[6]) ~= held then
+elseif tonumber(marker[6]) ~= open or tonumber(marker[7]) ~= held then
   cause = 'missing records'
 end
 
@@ -31,10 +34,10 @@ end
 if cause ~= '' then
   number = math.max((number or 0) + 1, now)
   frozen = now + most
-  redis.call('HSET', KEYS[1], 'schema', ARGV[1], 'incarnation', int(number), 'fingerprint', server,
+  redis.call('HSET', KEYS[1], 'schema', ARGV[1], 'incarnation', int(number), 'history', seen, 'run', run(),
     'frozen', int(frozen), 'sessions', int(open), 'leases', int(held), 'floor', int(floor), 'sweep', sweep)
-elseif server ~= '' and marker[3] == '' then
-  redis.call('HSET', KEYS[1], 'fingerprint', server)
+elseif thorough and seen ~= '' and marker[3] == '' then
+  redis.call('HSET', KEYS[1], 'history', seen, 'run', run()) -- the first one who may read INFO
 elseif frozen > now + most then
   frozen = now + most -- the clock was set back: a freeze is never longer than MaxTTL
   redis.call('HSET', KEYS[1], 'frozen', int(frozen))
