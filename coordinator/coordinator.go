@@ -75,8 +75,8 @@ func (c *Coordinator[W]) Drained() <-chan struct{} { return c.e.set.Drained() }
 // Running returns the keys whose work runs here, or whose lease is not yet let go, sorted.
 func (c *Coordinator[W]) Running() []string { return c.e.set.Running() }
 
-// Held returns the leases that are held here now and locally valid, ordered by key.
-func (c *Coordinator[W]) Held() []lease.Lease { return c.e.held() }
+// Held returns the leases under which work runs here now and which are locally valid, ordered by key.
+func (c *Coordinator[W]) Held() []lease.Lease { return c.e.terms.held() }
 
 // Instance returns how this instance describes itself to the fleet.
 func (c *Coordinator[W]) Instance() instance.Instance { return c.e.self.Clone() }

@@ -40,6 +40,7 @@ type engine struct {
 	gate    call.Gate // of BeginDrain
 	wake    chan struct{}
 	jobs    *jobs
+	terms   terms
 
 	mu        sync.Mutex
 	running   bool
@@ -118,13 +119,15 @@ func (e *engine) currentCatalogue() *catalogue {
 	return e.catalogue
 }
 
-// run is the Work of every workload: it looks its value up when the term begins.
+// workOf is the Work of a workload: it looks its value up when the term begins.
 func (e *engine) workOf(key string, first *item) runner.Work {
 	return func(ctx context.Context, term *runner.Term) error {
 		it := first
 		if now, ok := e.currentCatalogue().items[key]; ok {
 			it = now
 		}
+		e.terms.add(term)
+		defer e.terms.remove(term)
 		return e.work(ctx, term, it.value)
 	}
 }
@@ -154,14 +157,4 @@ func (e *engine) beginDrain(ctx context.Context) error {
 		return struct{}{}, e.store.BeginDrain(ctx, e.self.ID)
 	})
 	return err
-}
-
-func (e *engine) held() []lease.Lease {
-	var out []lease.Lease
-	for _, i := range e.set.Snapshot() {
-		if i.Left > 0 {
-			out = append(out, lease.Lease{Key: i.Key, Owner: e.self.ID, Token: i.Token})
-		}
-	}
-	return out
 }

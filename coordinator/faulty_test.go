@@ -63,6 +63,15 @@ func (f *faulty) counts() map[string]int {
 	return c
 }
 
+// biggest returns the sizes since the last look.
+func (f *faulty) biggest() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := maps.Clone(f.sizes)
+	clear(f.sizes)
+	return s
+}
+
 // last returns the newest call.
 func (f *faulty) last() string {
 	f.mu.Lock()

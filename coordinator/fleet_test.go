@@ -29,11 +29,12 @@ type witness struct {
 	owner  map[string]string // key -> instance that is inside a term now
 	token  map[string]uint64 // highest seen
 	starts map[string]int
-	began  map[string]time.Time
+	ended  map[string]time.Time
+	gap    []time.Duration // from the end of a worker to the next start elsewhere
 }
 
 func newWitness(t *testing.T) *witness {
-	return &witness{t: t, owner: map[string]string{}, token: map[string]uint64{}, starts: map[string]int{}, began: map[string]time.Time{}}
+	return &witness{t: t, owner: map[string]string{}, token: map[string]uint64{}, starts: map[string]int{}, ended: map[string]time.Time{}}
 }
 
 func (w *witness) enter(key, id string, token uint64) {
@@ -47,7 +48,9 @@ func (w *witness) enter(key, id string, token uint64) {
 	}
 	w.owner[key], w.token[key] = id, token
 	w.starts[key]++
-	w.began[key] = time.Now()
+	if end, moved := w.ended[key]; moved {
+		w.gap = append(w.gap, time.Since(end))
+	}
 }
 
 func (w *witness) exit(key, id string) {
@@ -56,6 +59,16 @@ func (w *witness) exit(key, id string) {
 	if w.owner[key] == id {
 		delete(w.owner, key)
 	}
+	w.ended[key] = time.Now()
+}
+
+// gaps returns how long each handover since the last look took.
+func (w *witness) gaps() []time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := w.gap
+	w.gap = nil
+	return g
 }
 
 // owners is who runs what, as key -> instance.

@@ -79,7 +79,7 @@ func (e *engine) makePlan(ctx context.Context, gate *call.Gate, in assigner.Inpu
 			return planned{}, err
 		}
 		in.Owners = ownersIn(held)
-		for _, own := range e.held() {
+		for _, own := range e.terms.held() {
 			// What runs here is known better here: a store that lost its data, and lets its holders prove
 			// what they hold, lists nothing for a while.
 			in.Owners[own.Key] = e.self.ID
