@@ -20,16 +20,16 @@ func Assemble(in Input, choice map[string]instance.ID) (Plan, error) {
 	if p, held := x.hold(); held {
 		return p, nil
 	}
-	place := make([]int32, len(x.work))
-	for w := range x.work {
+	place := make([]int32, len(x.key))
+	for w := range x.key {
 		place[w] = none
-		id, ok := choice[x.work[w].Key]
+		id, ok := choice[x.key[w]]
 		if !ok {
 			continue
 		}
 		name, known := x.nameOf[id]
 		if !known || x.instOf[name] == none {
-			return Plan{}, fault.Invalid(fmt.Sprintf("choice for workload %q", x.work[w].Key), string(id), "must be one of the input's instances")
+			return Plan{}, fault.Invalid(fmt.Sprintf("choice for workload %q", x.key[w]), string(id), "must be one of the input's instances")
 		}
 		if i := x.instOf[name]; x.mayRun(int32(w), i) {
 			place[w] = i

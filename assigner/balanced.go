@@ -18,7 +18,7 @@ func (b Balanced) PlanIndex(x *Index) (Plan, error) {
 	if p, held := x.hold(); held {
 		return p, nil
 	}
-	place := make([]int32, len(x.work))
+	place := make([]int32, len(x.key))
 	for w := range place {
 		place[w] = none
 	}

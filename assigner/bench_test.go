@@ -35,6 +35,8 @@ var contenders = []struct {
 	a    assigner.Indexed
 }{
 	{"Sticky", assigner.Sticky{}},
+	{"Weighted", assigner.Weighted{}},
+	{"Rendezvous", assigner.Rendezvous{}},
 	{"Balanced", assigner.Balanced{}},
 	{"Primary", assigner.Primary{}},
 }

@@ -2,6 +2,7 @@ package assigner
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -39,19 +40,23 @@ func (x *Index) classify() {
 			bySelector[s] = x.class(set)
 		}
 	}
-	pinned := map[int32]int32{}
-	for w := range x.work {
+	for w := range x.classOf {
 		x.classOf[w] = bySelector[x.sel[w]]
-		if pin := x.pin(int32(w)); pin != none {
-			at, ok := pinned[pin]
-			if !ok {
-				set := newBitset(len(x.inst))
-				set.add(pin)
-				at = x.class(set)
-				pinned[pin] = at
-			}
-			x.classOf[w] = at
+	}
+	byPin := map[int32]int32{}
+	for _, w := range slices.Sorted(maps.Keys(x.pinOf)) {
+		pin := x.pin(w)
+		if pin == none {
+			continue
 		}
+		c, ok := byPin[pin]
+		if !ok {
+			set := newBitset(len(x.inst))
+			set.add(pin)
+			c = x.class(set)
+			byPin[pin] = c
+		}
+		x.classOf[w] = c
 	}
 }
 
@@ -63,7 +68,7 @@ func (x *Index) eligible(selector int) (set bitset, why string) {
 	for i := range x.inst {
 		switch {
 		case !x.match[selector].has(int32(i)):
-		case x.inst[i].Phase == Active:
+		case x.active[i]:
 			active.add(int32(i))
 			actives++
 		case x.inst[i].Phase == Draining:
@@ -106,16 +111,12 @@ func (x *Index) class(set bitset) int32 {
 
 // pin returns the instance that a workload is pinned to, where that instance can take it.
 func (x *Index) pin(w int32) int32 {
-	id := x.work[w].Pin
-	if id == "" {
-		return none
-	}
-	name, ok := x.nameOf[id]
+	name, ok := x.nameOf[x.pinOf[w]]
 	if !ok {
 		return none
 	}
 	i := x.instOf[name]
-	if i == none || x.inst[i].Phase != Active || !x.match[x.sel[w]].has(i) {
+	if i == none || !x.active[i] || !x.match[x.sel[w]].has(i) {
 		return none
 	}
 	return i
@@ -152,7 +153,7 @@ func (x *Index) position(w int32) int32 {
 func (x *Index) counts(w, i int32) bool {
 	if i == none {
 		c := x.classOf[w]
-		return c != none && x.inst[x.classes[c].members[0]].Phase == Active
+		return c != none && x.active[x.classes[c].members[0]]
 	}
-	return x.inst[i].Phase == Active
+	return x.active[i]
 }

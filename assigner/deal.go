@@ -55,7 +55,7 @@ func (x *Index) turns(s *spread, k int32, room []int32) []int32 {
 			turn = append(turn, i)
 		}
 	}
-	next := func(i int32) price { return price{2*(s.load[i]-int64(room[i])) + 1, x.inst[i].capacity()} }
+	next := func(i int32) price { return price{2*(s.load[i]-int64(room[i])) + 1, x.capacity[i]} }
 	slices.SortFunc(turn, func(a, b int32) int {
 		return cmp.Or(next(a).compare(next(b)), cmp.Compare(x.rank[a], x.rank[b]))
 	})

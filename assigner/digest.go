@@ -27,36 +27,43 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// weightSalt is odd, so that no two weights look alike.
+const weightSalt = 0x9e3779b97f4a7c15
+
 // digest hashes each item with all its fields and adds the items up, so that no order matters.
 func (x *Index) digest() Digest {
 	p := x.policy
 	sum := fold(1, Hash(p.Hold), Hash(p.Freeze), uint64(p.Budget), bit(p.AcrossVersions))
-	selectors := make([]uint64, len(x.selectors))
-	for s := range selectors {
-		selectors[s] = Hash(string(x.selectors[s]))
-	}
-	names := make([]uint64, len(x.names))
-	for i := range names {
-		names[i] = Hash(string(x.names[i]))
-	}
-	nameHash := func(name int32) uint64 {
-		if name == none {
-			return 0
+	for w, static := range x.static {
+		h := static ^ uint64(x.weight[w])*weightSalt
+		if x.owner[w] != none {
+			h = Score(h, x.nameHash[x.owner[w]])
 		}
-		return names[name]
-	}
-	for w := range x.work {
-		work := &x.work[w]
-		extra := uint64(0)
-		if work.Group != "" || work.Pin != "" || work.Requires != "" || x.cool[w] || x.flight[w] != none {
-			extra = fold(Hash(work.Group), Hash(string(work.Pin)), selectors[x.sel[w]], nameHash(x.flight[w]), bit(x.cool[w]))
+		if x.flight[w] != none || x.cool[w] {
+			h = x.stateDigest(w, h)
 		}
-		sum += fold(x.hash[w], uint64(work.weight()), nameHash(x.owner[w]), extra)
+		sum += finalise(h)
 	}
 	for i := range x.inst {
 		sum += x.inst[i].digest(x.instHash[i])
 	}
 	return Digest(finalise(sum))
+}
+
+func (x *Index) stateDigest(w int, h uint64) uint64 {
+	target := uint64(0)
+	if x.flight[w] != none {
+		target = x.nameHash[x.flight[w]]
+	}
+	return fold(h, target, bit(x.cool[w]))
+}
+
+// digest covers what an Index does not change: all but the weight.
+func (w *Workload) digest(key uint64) uint64 {
+	if w.Group == "" && w.Pin == "" && w.Requires == "" {
+		return key
+	}
+	return fold(key, Hash(w.Group), Hash(string(w.Pin)), Hash(string(w.Requires)))
 }
 
 func (i Instance) digest(id uint64) uint64 {

@@ -45,7 +45,7 @@ func (x *Index) leaving(s *spread, at []int32, groups groupCounts) (chosen []can
 	slot := s.slots()
 	lists := make([][]candidate, len(s.classes)*m)
 	for w, i := range at {
-		if i == none || x.inst[i].Phase != Active || slot[x.classOf[w]] == none {
+		if i == none || !x.active[i] || slot[x.classOf[w]] == none {
 			continue
 		}
 		k := slot[x.classOf[w]]
@@ -68,7 +68,7 @@ func (x *Index) leaving(s *spread, at []int32, groups groupCounts) (chosen []can
 			take := min(surplus, len(list))
 			deferred += surplus - take
 			for n := range take {
-				list[n].price = price{2*(s.load[i]+int64(surplus-n)) - 1, x.inst[i].capacity()}
+				list[n].price = price{2*(s.load[i]+int64(surplus-n)) - 1, x.capacity[i]}
 			}
 			chosen = append(chosen, list[:take]...)
 		}

@@ -19,7 +19,7 @@ type change struct {
 
 // bestOfAll returns each workload's best instance, or none where it has no class.
 func (x *Index) bestOfAll() []int32 {
-	place := make([]int32, len(x.work))
+	place := make([]int32, len(x.key))
 	table := logTable()
 	runs := make([][][]int32, len(x.classes))
 	now := make([]electorate, len(x.classes))
@@ -27,25 +27,29 @@ func (x *Index) bestOfAll() []int32 {
 		runs[c] = x.runs(x.classes[c].members)
 		now[c] = electorate{}
 		for _, i := range x.classes[c].members {
-			now[c][x.instName[i]] = x.inst[i].capacity()
+			now[c][x.instName[i]] = x.capacity[i]
 		}
 	}
 	changes := map[[2]int32]*change{}
+	last, was := [2]int32{none, none}, (*change)(nil)
 	old := x.hrw
-	x.hrw = hrwCache{best: make([]int32, len(x.work)), classOf: append([]int32(nil), x.classOf...), classes: now}
+	x.hrw = hrwCache{best: make([]int32, len(x.key)), classOf: append([]int32(nil), x.classOf...), classes: now}
 	for w, c := range x.classOf {
 		place[w] = none
 		if c == none {
 			continue
 		}
-		var was *change
-		if old.best != nil && old.classOf[w] != none {
-			was = x.changeOf(changes, old.classes, now, old.classOf[w], c)
-		}
-		if was == nil || was.gone[old.best[w]] {
+		if old.best == nil || old.classOf[w] == none {
 			place[w] = x.best(int32(w), runs[c], table).i
 		} else {
-			place[w] = x.challenge(int32(w), x.instOf[old.best[w]], was.fresh, table)
+			if pair := [2]int32{old.classOf[w], c}; pair != last {
+				last, was = pair, x.changeOf(changes, old.classes, now, pair)
+			}
+			if was.gone != nil && was.gone[old.best[w]] {
+				place[w] = x.best(int32(w), runs[c], table).i
+			} else {
+				place[w] = x.challenge(int32(w), x.instOf[old.best[w]], was.fresh, table)
+			}
 		}
 		x.hrw.best[w] = x.instName[place[w]]
 	}
@@ -64,20 +68,23 @@ func (x *Index) challenge(w, holder int32, fresh [][]int32, table *[1<<logSteps 
 }
 
 // changeOf compares two electorates, once for each pair.
-func (x *Index) changeOf(known map[[2]int32]*change, before, now []electorate, old, c int32) *change {
-	pair := [2]int32{old, c}
+func (x *Index) changeOf(known map[[2]int32]*change, before, now []electorate, pair [2]int32) *change {
+	old, c := pair[0], pair[1]
 	if ch, ok := known[pair]; ok {
 		return ch
 	}
-	ch := &change{gone: map[int32]bool{}}
+	ch := &change{}
 	for name, capacity := range before[old] {
 		if now[c][name] != capacity {
+			if ch.gone == nil {
+				ch.gone = map[int32]bool{}
+			}
 			ch.gone[name] = true
 		}
 	}
 	var fresh []int32
 	for _, i := range x.classes[c].members {
-		if before[old][x.instName[i]] != x.inst[i].capacity() {
+		if before[old][x.instName[i]] != x.capacity[i] {
 			fresh = append(fresh, i)
 		}
 	}

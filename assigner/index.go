@@ -1,9 +1,7 @@
 package assigner
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/internal/fault"
@@ -14,37 +12,48 @@ const none int32 = -1
 
 // Index is an input that has been checked, sorted and hashed, to be planned again and again: a
 // planner of a large fleet keeps one, tells it what changed, and pays for the change alone. It
-// shares no memory with the input that it was made of. It is not safe for concurrent use.
+// shares no memory with the input that it was made of, strings apart. It is not safe for
+// concurrent use.
 type Index struct {
-	work   []Workload // ordered by key
-	hash   []uint64   // of the keys
-	sel    []int32    // selector of each workload, an index into selectors
-	group  []int32    // number of its group, in the order of first keys, or none
-	owner  []int32    // who holds it, an index into names
-	flight []int32    // target of the move under way, an index into names
-	cool   []bool     // may not be levelled now
+	// Workloads, ordered by key.
+	key    []string
+	hash   []uint64
+	weight []int64
+	static []uint64 // digest of what a workload is, without its weight and owner
+	sel    []int32  // number of its selector
+	group  []int32  // number of its group, or none
+	owner  []int32  // name of who holds it, or none
+	flight []int32  // name of the target of the move under way, or none
+	cool   []bool   // it may not be levelled now
 
-	groups    int // how many groups there are
-	selectors []Selector
+	pinOf     map[int32]instance.ID // workloads that are pinned
+	groups    int                   // how many groups there are
+	selectors []Selector            // sorted, so that their numbers depend on nothing else
 	parsed    [][]requirement
 
-	names  []instance.ID // every ID ever mentioned; only grows
-	nameOf map[instance.ID]int32
-	instOf []int32 // name -> instance, or none
+	// Names are instance IDs, living or not, as numbers.
+	names    []instance.ID
+	nameHash []uint64
+	nameOf   map[instance.ID]int32
+	instOf   []int32 // name -> instance, or none
 
-	inst      []Instance // ordered by ID
-	instName  []int32    // instance -> name
+	// Instances, ordered by ID.
+	inst      []Instance
+	active    []bool
+	capacity  []int64
+	instName  []int32
 	instHash  []uint64
-	joinOrder []int32 // instances by join time, then ID
 	rank      []int32 // order of dealing: zones take turns
-	policy    Policy
+	joinOrder []int32 // instances by join time, then ID
 
+	policy Policy
+
+	// What follows from all that.
 	match   []bitset // selector -> instances whose labels match, draining ones included
+	lacking []string // selector -> why no instance can take its workloads, or empty
 	classes []class
 	classOf []int32 // workload -> class, or none
-	lacking []string
-
-	hrw hrwCache
+	hrw     hrwCache
 }
 
 // NewIndex checks and indexes an input. It costs O(n log n); an error matches lease.ErrInvalid and
@@ -60,7 +69,8 @@ func NewIndex(in Input) (*Index, error) {
 	}
 	// Looking up in the order of the input and sorting the numbers is kinder to the caches than
 	// looking up in the order of keys.
-	owner, flight := x.lookUp(in.Workloads, in.Owners), x.lookUp(in.Workloads, in.InFlight)
+	keyOf := func(i int) string { return in.Workloads[i].Key }
+	owner, flight := x.lookUp(keyOf, in.Owners), x.lookUp(keyOf, in.InFlight)
 	for at, from := range order {
 		x.owner[at], x.flight[at] = owner[from], flight[from]
 	}
@@ -70,110 +80,25 @@ func NewIndex(in Input) (*Index, error) {
 	return x, nil
 }
 
-// setWorkloads returns the positions in list in the order of keys.
-func (x *Index) setWorkloads(list []Workload) ([]int32, error) {
-	n := len(list)
-	hash := make([]uint64, n)
-	for i := range list {
-		if err := list[i].check(); err != nil {
-			return nil, err
-		}
-		hash[i] = Hash(list[i].Key)
-	}
-	order, err := sortedByKey(list)
-	if err != nil {
-		return nil, err
-	}
-	x.work, x.hash, x.sel, x.group = make([]Workload, n), make([]uint64, n), make([]int32, n), make([]int32, n)
-	x.owner, x.flight, x.cool, x.classOf = make([]int32, n), make([]int32, n), make([]bool, n), make([]int32, n)
-	seen, groups := map[Selector]int32{}, map[string]int32{}
-	for at, from := range order {
-		w := list[from]
-		sel, err := x.selector(w.Requires, seen)
-		if err != nil {
-			return nil, err
-		}
-		x.work[at], x.hash[at], x.sel[at], x.group[at] = w, hash[from], sel, groupNumber(w.Group, groups)
-	}
-	x.groups = len(groups)
-	return order, nil
-}
-
-func groupNumber(name string, seen map[string]int32) int32 {
-	if name == "" {
-		return none
-	}
-	at, ok := seen[name]
-	if !ok {
-		at = int32(len(seen))
-		seen[name] = at
-	}
-	return at
-}
-
-func (x *Index) selector(s Selector, seen map[Selector]int32) (int32, error) {
-	if n := len(x.selectors); n > 0 && x.selectors[n-1] == s {
-		return int32(n - 1), nil
-	}
-	if at, ok := seen[s]; ok {
-		return at, nil
-	}
-	rs, err := s.parse()
-	if err != nil {
-		return none, err
-	}
-	at := int32(len(x.selectors))
-	x.selectors, x.parsed, seen[s] = append(x.selectors, s), append(x.parsed, rs), at
-	return at, nil
-}
-
-// SetInstances replaces the members of the fleet. Owners keep their workloads by name: one that is
-// left out makes orphans, and one that comes back under the same ID has them again.
-func (x *Index) SetInstances(list []Instance) error {
-	sorted := slices.Clone(list)
-	slices.SortFunc(sorted, func(a, b Instance) int { return strings.Compare(string(a.ID), string(b.ID)) })
-	for i, in := range sorted {
-		if err := in.check(); err != nil {
-			return err
-		}
-		if i > 0 && sorted[i-1].ID == in.ID {
-			return fault.Invalid("instance ID", string(in.ID), "occurs twice; IDs must be unique")
-		}
-	}
-	x.inst = sorted
-	x.instName, x.instHash = make([]int32, len(sorted)), make([]uint64, len(sorted))
-	for i := range x.instOf {
-		x.instOf[i] = none
-	}
-	for i := range sorted {
-		sorted[i].Labels = cloneLabels(sorted[i].Labels)
-		name := x.name(sorted[i].ID)
-		x.instName[i], x.instOf[name], x.instHash[i] = name, int32(i), Hash(string(sorted[i].ID))
-	}
-	x.joinOrder = identity(len(sorted))
-	slices.SortFunc(x.joinOrder, func(a, b int32) int {
-		return cmp.Or(sorted[a].JoinedAt.Compare(sorted[b].JoinedAt), cmp.Compare(a, b))
-	})
-	x.rank = zoneRanks(sorted)
-	x.classify()
-	return nil
-}
-
 // SetOwners replaces who holds what. Keys that are no workload's are ignored.
-func (x *Index) SetOwners(owners map[string]instance.ID) { x.owner = x.lookUp(x.work, owners) }
+func (x *Index) SetOwners(owners map[string]instance.ID) {
+	x.owner = x.lookUp(func(w int) string { return x.key[w] }, owners)
+}
 
 // SetInFlight replaces the targets of the moves under way.
-func (x *Index) SetInFlight(targets map[string]instance.ID) { x.flight = x.lookUp(x.work, targets) }
+func (x *Index) SetInFlight(targets map[string]instance.ID) {
+	x.flight = x.lookUp(func(w int) string { return x.key[w] }, targets)
+}
 
-// lookUp returns the names that the map has for the workloads.
-func (x *Index) lookUp(list []Workload, in map[string]instance.ID) []int32 {
-	names := make([]int32, len(list))
+// lookUp returns the names that the map has for the keys.
+func (x *Index) lookUp(keyOf func(int) string, in map[string]instance.ID) []int32 {
+	names := make([]int32, len(x.key))
 	for i := range names {
 		names[i] = none
 		if len(in) == 0 {
 			continue
 		}
-		if id := in[list[i].Key]; id != "" {
+		if id := in[keyOf(i)]; id != "" {
 			names[i] = x.name(id)
 		}
 	}
@@ -187,8 +112,8 @@ func (x *Index) SetPolicy(p Policy) error {
 	}
 	clear(x.cool)
 	for _, key := range p.CoolDown {
-		if at, ok := x.find(key); ok {
-			x.cool[at] = true
+		if w, ok := slices.BinarySearch(x.key, key); ok {
+			x.cool[w] = true
 		}
 	}
 	x.policy = p
@@ -196,34 +121,36 @@ func (x *Index) SetPolicy(p Policy) error {
 	return nil
 }
 
+// SetWeight changes the weight of one workload, 0 meaning 1. It refuses an unknown key and a weight
+// that is out of range.
+func (x *Index) SetWeight(key string, weight int) error {
+	w, ok := slices.BinarySearch(x.key, key)
+	if !ok {
+		return fault.Invalid("workload key", key, "must be one of the index's workloads; make a new index where workloads come or go")
+	}
+	changed := Workload{Key: key, Weight: weight}
+	if err := changed.check(); err != nil {
+		return err
+	}
+	x.weight[w] = changed.weight()
+	return nil
+}
+
 // Adopt takes the plan's targets for the owners, as if all its moves had ended. A target of a
-// workload or an instance that the index does not know is ignored.
+// workload that the index does not know is ignored.
 func (x *Index) Adopt(p Plan) {
-	at := 0
+	w := 0
 	for _, t := range p.Targets {
-		for at < len(x.work) && x.work[at].Key != t.Key && x.work[at].Key < t.Key {
-			at++
+		for w < len(x.key) && x.key[w] != t.Key && x.key[w] < t.Key {
+			w++
 		}
-		if at == len(x.work) || x.work[at].Key != t.Key {
+		if w == len(x.key) || x.key[w] != t.Key {
 			continue
 		}
-		x.flight[at] = none
-		if o := x.owner[at]; o == none || x.names[o] != t.Instance {
-			x.owner[at] = x.name(t.Instance)
+		x.flight[w] = none
+		if o := x.owner[w]; o == none || x.names[o] != t.Instance {
+			x.owner[w] = x.name(t.Instance)
 		}
-		at++
+		w++
 	}
-}
-
-func (x *Index) find(key string) (int, bool) {
-	return slices.BinarySearchFunc(x.work, key, func(w Workload, key string) int { return strings.Compare(w.Key, key) })
-}
-
-func (x *Index) name(id instance.ID) int32 {
-	if at, ok := x.nameOf[id]; ok {
-		return at
-	}
-	at := int32(len(x.names))
-	x.names, x.instOf, x.nameOf[id] = append(x.names, id), append(x.instOf, none), at
-	return at
 }

@@ -62,14 +62,14 @@ type Instance struct {
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
-func (i Instance) capacity() int64 {
+func (i *Instance) capacity() int64 {
 	if i.Capacity == 0 {
 		return 1
 	}
 	return int64(i.Capacity)
 }
 
-func (i Instance) check() error {
+func (i *Instance) check() error {
 	switch i.Phase {
 	case Active, Draining, Joining, Suspect, Suppressed:
 	default:
@@ -79,14 +79,14 @@ func (i Instance) check() error {
 	return full.Check()
 }
 
-func (w Workload) weight() int64 {
+func (w *Workload) weight() int64 {
 	if w.Weight == 0 {
 		return 1
 	}
 	return int64(w.Weight)
 }
 
-func (w Workload) check() error {
+func (w *Workload) check() error {
 	if err := fault.CheckName("workload key", w.Key); err != nil {
 		return err
 	}

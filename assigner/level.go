@@ -18,7 +18,7 @@ func (s *scales) findLevel() {
 		if !s.x.counts(int32(w), s.place[w]) {
 			continue
 		}
-		weight := s.x.work[w].weight()
+		weight := s.x.weight[w]
 		rest.volume += weight
 		if members := s.x.classes[c].members; len(members) == 1 {
 			base[members[0]] += weight
@@ -28,15 +28,15 @@ func (s *scales) findLevel() {
 	}
 	var active []int32
 	for i := range s.x.inst {
-		if s.x.inst[i].Phase == Active {
+		if s.x.active[i] {
 			active = append(active, int32(i))
-			rest.width += s.x.inst[i].capacity()
+			rest.width += s.x.capacity[i]
 		}
 	}
 	rest.setAside(s.x, active, base, loose)
 	s.level = make([]int64, len(s.x.inst))
 	for _, i := range active {
-		s.level[i] = rest.part(s.x.inst[i].capacity())
+		s.level[i] = rest.part(s.x.capacity[i])
 	}
 }
 
@@ -57,7 +57,7 @@ func (l *waterline) remove(weight, capacity int64) {
 
 // setAside takes rocks out until none stands out, and never the last instance.
 func (l *waterline) setAside(x *Index, active []int32, base, loose []int64) {
-	capacity := func(i int32) int64 { return x.inst[i].capacity() }
+	capacity := func(i int32) int64 { return x.capacity[i] }
 	bySize := slices.Clone(active) // the largest capacity takes the heaviest rock
 	slices.SortFunc(bySize, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(capacity(b), capacity(a)), cmp.Compare(x.rank[a], x.rank[b]))

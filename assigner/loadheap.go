@@ -57,10 +57,14 @@ func (h *loadHeap) sift(n int) {
 }
 
 func (h *loadHeap) before(a, b loadEntry) bool {
-	p := price{2*a.load + 1, h.x.inst[a.i].capacity()}
-	q := price{2*b.load + 1, h.x.inst[b.i].capacity()}
-	if c := p.compare(q); c != 0 {
-		return c < 0
+	x := h.x
+	if x.capacity[a.i] != x.capacity[b.i] {
+		p, q := price{2*a.load + 1, x.capacity[a.i]}, price{2*b.load + 1, x.capacity[b.i]}
+		if c := p.compare(q); c != 0 {
+			return c < 0
+		}
+	} else if a.load != b.load {
+		return a.load < b.load
 	}
-	return h.x.rank[a.i] < h.x.rank[b.i]
+	return x.rank[a.i] < x.rank[b.i]
 }

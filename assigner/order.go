@@ -3,23 +3,12 @@ package assigner
 import (
 	"cmp"
 	"encoding/binary"
-	"maps"
 	"math/bits"
 	"slices"
 	"strings"
 
 	"github.com/tenure-go/tenure/internal/fault"
 )
-
-func identity(n int) []int32 {
-	order := make([]int32, n)
-	for i := range order {
-		order[i] = int32(i)
-	}
-	return order
-}
-
-func cloneLabels(m map[string]string) map[string]string { return maps.Clone(m) }
 
 // sortedByKey returns the positions of the workloads in the order of their keys; a key that occurs
 // twice is an error. Keys of one fleet usually share a prefix: comparing the eight bytes behind it
@@ -107,24 +96,4 @@ func head(s string) uint64 {
 	var b [8]byte
 	copy(b[:], s)
 	return binary.BigEndian.Uint64(b[:])
-}
-
-// zoneRanks gives each instance its turn in dealing: zones take turns, and inside a zone the order
-// of IDs holds. So whatever is left over after equal shares is spread over the zones.
-func zoneRanks(sorted []Instance) []int32 {
-	turn := make([]int32, len(sorted))
-	seen := map[string]int32{}
-	for i, in := range sorted {
-		turn[i] = seen[in.Zone]
-		seen[in.Zone]++
-	}
-	order := identity(len(sorted))
-	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(turn[a], turn[b]), strings.Compare(sorted[a].Zone, sorted[b].Zone), cmp.Compare(a, b))
-	})
-	rank := make([]int32, len(sorted))
-	for r, i := range order {
-		rank[i] = int32(r)
-	}
-	return rank
 }

@@ -22,7 +22,7 @@ func (p Primary) PlanIndex(x *Index) (Plan, error) {
 		return plan, nil
 	}
 	at := x.positions()
-	place := make([]int32, len(x.work))
+	place := make([]int32, len(x.key))
 	for w := range place {
 		place[w] = none
 	}

@@ -59,7 +59,7 @@ type bid struct {
 
 func (x *Index) bid(w, i int32, table *[1<<logSteps + 1]uint64) bid {
 	score := Score(x.hash[w], x.instHash[i])
-	return bid{i, score, distance(score, table), uint64(x.inst[i].capacity())}
+	return bid{i, score, distance(score, table), uint64(x.capacity[i])}
 }
 
 // compare puts the better bid first: the smaller distance for its capacity, then the higher score,
@@ -85,7 +85,7 @@ func (x *Index) best(w int32, runs [][]int32, table *[1<<logSteps + 1]uint64) bi
 				first, top = i, s
 			}
 		}
-		b := bid{first, top, 0, uint64(x.inst[first].capacity())}
+		b := bid{first, top, 0, uint64(x.capacity[first])}
 		if len(runs) > 1 {
 			b.distance = distance(top, table)
 		}
@@ -100,11 +100,11 @@ func (x *Index) best(w int32, runs [][]int32, table *[1<<logSteps + 1]uint64) bi
 func (x *Index) runs(members []int32) [][]int32 {
 	sorted := slices.Clone(members)
 	slices.SortFunc(sorted, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(x.inst[a].capacity(), x.inst[b].capacity()), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(x.capacity[a], x.capacity[b]), cmp.Compare(a, b))
 	})
 	var runs [][]int32
 	for start, n := 0, 1; n <= len(sorted); n++ {
-		if n == len(sorted) || x.inst[sorted[n]].capacity() != x.inst[sorted[start]].capacity() {
+		if n == len(sorted) || x.capacity[sorted[n]] != x.capacity[sorted[start]] {
 			runs = append(runs, sorted[start:n])
 			start = n
 		}

@@ -11,7 +11,7 @@ type outcome struct {
 
 // positions returns where every workload counts now.
 func (x *Index) positions() []int32 {
-	at := make([]int32, len(x.work))
+	at := make([]int32, len(x.key))
 	for w := range at {
 		at[w] = x.position(int32(w))
 	}
@@ -21,7 +21,7 @@ func (x *Index) positions() []int32 {
 // finish turns a decision into a plan. at is where the workloads counted before.
 func (x *Index) finish(at []int32, o outcome) Plan {
 	p := Plan{
-		Targets:  make([]Target, 0, len(x.work)),
+		Targets:  make([]Target, 0, len(x.key)),
 		Quotas:   make([]Quota, len(x.inst)),
 		Frozen:   o.frozen,
 		Deferred: o.deferred,
@@ -39,12 +39,12 @@ func (x *Index) finish(at []int32, o outcome) Plan {
 	p.Moves = make([]Move, 0, moves)
 	for w, i := range o.place {
 		if i == none {
-			p.Unplaceable = append(p.Unplaceable, Unplaced{x.work[w].Key, x.why(w)})
+			p.Unplaceable = append(p.Unplaceable, Unplaced{x.key[w], x.why(w)})
 			continue
 		}
-		p.Targets = append(p.Targets, Target{x.work[w].Key, x.inst[i].ID})
+		p.Targets = append(p.Targets, Target{x.key[w], x.inst[i].ID})
 		p.Quotas[i].Count++
-		p.Quotas[i].Weight += x.work[w].weight()
+		p.Quotas[i].Weight += x.weight[w]
 		if i != at[w] {
 			p.Moves = append(p.Moves, x.move(w, at[w], i, o.newest))
 		}
@@ -60,7 +60,7 @@ func (x *Index) finish(at []int32, o outcome) Plan {
 
 // move describes one difference of the plan. from is where the workload counted and could stay, or none.
 func (x *Index) move(w int, from, to int32, newest bitset) Move {
-	m := Move{Key: x.work[w].Key, To: x.inst[to].ID, Reason: Level}
+	m := Move{Key: x.key[w], To: x.inst[to].ID, Reason: Level}
 	if from != none {
 		m.From = x.inst[from].ID
 		return m
@@ -72,7 +72,7 @@ func (x *Index) move(w int, from, to int32, newest bitset) Move {
 	m.From = x.names[x.owner[w]]
 	switch owner := x.instOf[x.owner[w]]; {
 	case owner == none:
-	case x.work[w].Pin == m.To && x.mayRun(int32(w), owner):
+	case x.pinOf[int32(w)] == m.To && x.mayRun(int32(w), owner):
 		m.Reason = Pin
 	case newest != nil && newest.has(to) && x.inst[owner].Phase == Draining:
 		m.Reason = Rollout

@@ -37,7 +37,7 @@ func (x *Index) newest() bitset {
 	set := newBitset(len(x.inst))
 	version, found := "", false
 	for _, i := range slices.Backward(x.joinOrder) {
-		if x.inst[i].Phase != Active {
+		if !x.active[i] {
 			continue
 		}
 		if !found {
@@ -57,7 +57,7 @@ func (x *Index) placeOnly(at []int32, why string, weighted bool) outcome {
 	place := slices.Clone(at)
 	loadOf := func(w int32) int64 {
 		if weighted {
-			return x.work[w].weight()
+			return x.weight[w]
 		}
 		return 1
 	}
@@ -117,28 +117,45 @@ func (x *Index) fairShares(at []int32, loadOf func(int32) int64) []int64 {
 		}
 	}
 	for i := range x.inst {
-		if x.inst[i].Phase == Active {
-			width += x.inst[i].capacity()
+		if x.active[i] {
+			width += x.capacity[i]
 		}
 	}
 	fair := make([]int64, len(x.inst))
 	for i := range x.inst {
-		if x.inst[i].Phase == Active {
-			fair[i] = (total*x.inst[i].capacity() + width - 1) / width
+		if x.active[i] {
+			fair[i] = (total*x.capacity[i] + width - 1) / width
 		}
 	}
 	return fair
 }
 
 // sortUrgent orders what is to be placed: workloads with fewer instances to choose from first,
-// then, where weights count, the heaviest first.
+// then, where weights count, the heaviest first, then as sortPool does.
 func (x *Index) sortUrgent(pool []int32, weighted bool) {
+	type entry struct {
+		urgency int64
+		at, w   int32
+	}
 	x.sortPool(pool)
-	slices.SortStableFunc(pool, func(a, b int32) int {
-		choice := cmp.Compare(len(x.classes[x.classOf[a]].members), len(x.classes[x.classOf[b]].members))
-		if choice != 0 || !weighted {
-			return choice
+	list := make([]entry, len(pool))
+	for n, w := range pool {
+		urgency := int64(len(x.classes[x.classOf[w]].members)) * 2 * MaxWeight
+		if weighted {
+			urgency -= x.weight[w]
 		}
-		return cmp.Compare(x.work[b].weight(), x.work[a].weight())
-	})
+		list[n] = entry{urgency, int32(n), w}
+	}
+	compare := func(a, b entry) int {
+		if a.urgency != b.urgency {
+			return cmp.Compare(a.urgency, b.urgency)
+		}
+		return cmp.Compare(a.at, b.at)
+	}
+	if !slices.IsSortedFunc(list, compare) {
+		slices.SortFunc(list, compare)
+	}
+	for n, e := range list {
+		pool[n] = e.w
+	}
 }

@@ -39,7 +39,7 @@ func (s *sharing) next(i int32) unit { return s.unit(i, s.load[i], s.give[i]) }
 func (s *sharing) last(i int32) unit { return s.unit(i, s.load[i]-1, s.give[i]-1) }
 
 func (s *sharing) unit(i int32, load int64, given int32) unit {
-	return unit{2*load + 1, s.x.inst[i].capacity(), given < s.have[i], s.x.rank[i]}
+	return unit{2*load + 1, s.x.capacity[i], given < s.have[i], s.x.rank[i]}
 }
 
 func (s *sharing) add(i, n int32) {
@@ -88,7 +88,7 @@ func (x *Index) share(members []int32, have []int32, load []int64, n int) []int3
 // fillToLevel raises all members below the common water level to its whole part and returns how
 // many workloads are left, fewer than there are members.
 func (s *sharing) fillToLevel(members []int32, n int) int {
-	c := func(i int32) int64 { return s.x.inst[i].capacity() }
+	c := func(i int32) int64 { return s.x.capacity[i] }
 	order := slices.Clone(members)
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(s.load[a]*c(b), s.load[b]*c(a)), cmp.Compare(a, b))

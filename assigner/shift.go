@@ -33,7 +33,7 @@ func (s *scales) lower() (moved bool) {
 // tryLower moves one workload of a donor to the least loaded instance that is not above the band
 // itself, where the donor is still too full and the move helps.
 func (s *scales) tryLower(w, from int32, above bitset, heaps []*loadHeap, inside bool) bool {
-	weight := s.x.work[w].weight()
+	weight := s.x.weight[w]
 	if s.load[from] <= s.high(from) || s.load[from]-weight < s.low(from) {
 		return false
 	}
@@ -57,7 +57,7 @@ func (s *scales) tryLower(w, from int32, above bitset, heaps []*loadHeap, inside
 
 // improves reports whether a move leaves both instances less loaded than the giver was.
 func (s *scales) improves(weight int64, from, to int32) bool {
-	return (s.load[to]+weight)*s.x.inst[from].capacity() < s.load[from]*s.x.inst[to].capacity()
+	return (s.load[to]+weight)*s.x.capacity[from] < s.load[from]*s.x.capacity[to]
 }
 
 // raise fills every instance below the band up to the level, the emptiest first, with the heaviest
@@ -84,7 +84,7 @@ func (s *scales) fill(to int32, donors []int32, stock *stock) bool {
 			return false
 		}
 		for k, w := range stock.of(from) {
-			weight := s.x.work[w].weight()
+			weight := s.x.weight[w]
 			if s.load[to]+weight > s.level[to] || s.load[from]-weight < s.low(from) || !s.improves(weight, from, to) || !s.x.classes[s.x.classOf[w]].set.has(to) {
 				continue
 			}
@@ -103,7 +103,7 @@ func (s *scales) fill(to int32, donors []int32, stock *stock) bool {
 func (s *scales) active(pick func(int32) bool) (list []int32, set bitset) {
 	set = newBitset(len(s.x.inst))
 	for i := range s.x.inst {
-		if s.x.inst[i].Phase == Active && pick(int32(i)) {
+		if s.x.active[i] && pick(int32(i)) {
 			list = append(list, int32(i))
 			set.add(int32(i))
 		}
@@ -114,7 +114,7 @@ func (s *scales) active(pick func(int32) bool) (list []int32, set bitset) {
 
 // fuller orders instances by load for their capacity, the fullest first.
 func (s *scales) fuller(a, b int32) int {
-	return cmp.Or(cmp.Compare(s.load[b]*s.x.inst[a].capacity(), s.load[a]*s.x.inst[b].capacity()), cmp.Compare(s.x.rank[a], s.x.rank[b]))
+	return cmp.Or(cmp.Compare(s.load[b]*s.x.capacity[a], s.load[a]*s.x.capacity[b]), cmp.Compare(s.x.rank[a], s.x.rank[b]))
 }
 
 // stock lists the workloads that an instance could give away. The lists are made when asked for.
@@ -160,7 +160,7 @@ func (st *stock) of(i int32) []int32 {
 		}
 	}
 	slices.SortFunc(list, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(s.x.work[b].weight(), s.x.work[a].weight()), cmp.Compare(s.x.hash[a], s.x.hash[b]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(s.x.weight[b], s.x.weight[a]), cmp.Compare(s.x.hash[a], s.x.hash[b]), cmp.Compare(a, b))
 	})
 	st.lists[i] = list
 	return list

@@ -6,21 +6,21 @@ package assigner
 // instance has no cap.
 func (x *Index) caps(percent int) []int {
 	var n, width int64
-	for w := range x.work {
+	for w := range x.key {
 		if x.counts(int32(w), none) {
 			n++
 		}
 	}
 	for i := range x.inst {
-		if x.inst[i].Phase == Active {
-			width += x.inst[i].capacity()
+		if x.active[i] {
+			width += x.capacity[i]
 		}
 	}
 	caps := make([]int, len(x.inst))
 	for i := range x.inst {
-		caps[i] = len(x.work)
-		if x.inst[i].Phase == Active {
-			caps[i] = int((n*x.inst[i].capacity()*int64(percent) + width*100 - 1) / (width * 100))
+		caps[i] = len(x.key)
+		if x.active[i] {
+			caps[i] = int((n*x.capacity[i]*int64(percent) + width*100 - 1) / (width * 100))
 		}
 	}
 	return caps

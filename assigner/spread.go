@@ -83,8 +83,8 @@ func (s *spread) solve() {
 func (s *spread) members(k int32) []int32 { return s.x.classes[s.classes[k]].members }
 
 // removal and addition are the prices of an instance's last unit and of its next one.
-func (s *spread) removal(i int32) price  { return price{2*s.load[i] - 1, s.x.inst[i].capacity()} }
-func (s *spread) addition(i int32) price { return price{2*s.load[i] + 1, s.x.inst[i].capacity()} }
+func (s *spread) removal(i int32) price  { return price{2*s.load[i] - 1, s.x.capacity[i]} }
+func (s *spread) addition(i int32) price { return price{2*s.load[i] + 1, s.x.capacity[i]} }
 
 // price is a fraction.
 type price struct{ num, den int64 }

@@ -34,7 +34,7 @@ func (s Sticky) PlanIndex(x *Index) (Plan, error) {
 
 // level places and levels by number.
 func (x *Index) level(at []int32) outcome {
-	place := make([]int32, len(x.work))
+	place := make([]int32, len(x.key))
 	for w := range place {
 		place[w] = none
 	}

@@ -39,10 +39,10 @@ func Verify(in Input, p Plan) error {
 
 // placesOf reads targets and unplaceable workloads side by side, as a merge.
 func (x *Index) placesOf(p Plan) ([]int32, error) {
-	place := make([]int32, len(x.work))
+	place := make([]int32, len(x.key))
 	targets, unplaced := p.Targets, p.Unplaceable
-	for w := range x.work {
-		key := x.work[w].Key
+	for w := range x.key {
+		key := x.key[w]
 		switch {
 		case len(targets) > 0 && targets[0].Key == key && len(unplaced) > 0 && unplaced[0].Key == key:
 			return nil, fmt.Errorf("assigner: workload %q is both placed and unplaceable", key)
@@ -73,11 +73,11 @@ func (x *Index) placesOf(p Plan) ([]int32, error) {
 func (x *Index) placeOf(w int32, id instance.ID) (int32, error) {
 	name, known := x.nameOf[id]
 	if !known || x.instOf[name] == none {
-		return none, fmt.Errorf("assigner: workload %q is on %q, which is not in the input", x.work[w].Key, id)
+		return none, fmt.Errorf("assigner: workload %q is on %q, which is not in the input", x.key[w], id)
 	}
 	i := x.instOf[name]
 	if !x.mayRun(w, i) {
-		return none, fmt.Errorf("assigner: workload %q may not run on %q: it is draining or lacks a label", x.work[w].Key, id)
+		return none, fmt.Errorf("assigner: workload %q may not run on %q: it is draining or lacks a label", x.key[w], id)
 	}
 	return i, nil
 }

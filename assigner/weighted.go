@@ -80,7 +80,7 @@ func (x *Index) newScales(at []int32, tolerance int64) *scales {
 			s.place[w] = x.classes[c].members[0]
 		}
 		if i := s.place[w]; i != none {
-			s.load[i] += x.work[w].weight()
+			s.load[i] += x.weight[w]
 		}
 	}
 	s.findLevel()
@@ -108,10 +108,10 @@ func (s *scales) placePool() {
 
 func (s *scales) put(w, i int32) {
 	if from := s.place[w]; from != none {
-		s.load[from] -= s.x.work[w].weight()
+		s.load[from] -= s.x.weight[w]
 	}
 	s.place[w] = i
-	s.load[i] += s.x.work[w].weight()
+	s.load[i] += s.x.weight[w]
 }
 
 // shift moves a placed workload.
