@@ -1,0 +1,54 @@
+package tenure
+
+import (
+	"context"
+
+	"github.com/tenure-go/tenure/coordinator"
+	"github.com/tenure-go/tenure/instance"
+	"github.com/tenure-go/tenure/internal/fault"
+	"github.com/tenure-go/tenure/runner"
+)
+
+// Singleton runs work on at most one process of all that call it with this key on this store: leader
+// election in one line. It blocks until ctx ends and the work has returned, or until the work returns nil
+// by itself, which makes it finished here. An error or a panic of the work ends its term, and it is
+// started again, here or elsewhere, after a backoff.
+//
+// The work's context does not end with ctx: term.Draining is closed then, and the work may finish
+// what is in flight for 30 s. See [runner.Work] for all that ends it, and package runner for every knob.
+//
+// Errors match ErrInvalid (at once: the key or an argument cannot be used) or ErrStuck (the work
+// had not returned 40 s after ctx ended).
+func Singleton(ctx context.Context, store LeaseManager, key string, work func(ctx context.Context, term *Term) error) error {
+	r, err := runner.New(store, instance.Process(), runner.Spec{Key: key, Work: work}, runner.Config{})
+	if err != nil {
+		return err
+	}
+	return r.Run(ctx)
+}
+
+// Shard spreads the workloads evenly over all processes that call it with the same list on this
+// store, and runs this process's share; each workload on at most one of them. When a process joins,
+// leaves or dies, as few workloads as possible move. It blocks until ctx ends and all work here has
+// returned. Work that returns nil is finished on this process; an error or a panic ends the term of that
+// one workload, which is started again after a backoff.
+//
+// A process may shard several lists that have no key in common, but call Shard once for each. See
+// [runner.Work] for what ends the work's context, and package coordinator for every knob and for
+// lists that change.
+//
+// Errors match ErrInvalid (at once: a key is empty, reserved or there twice) or ErrStuck.
+func Shard(ctx context.Context, store Store, workloads []string, work func(ctx context.Context, term *Term, key string) error) error {
+	if work == nil {
+		return fault.Invalid("work", "nil", "pass the function that does the work")
+	}
+	catalogue := make([]Workload[string], len(workloads))
+	for i, key := range workloads {
+		catalogue[i] = Workload[string]{Key: key, Value: key}
+	}
+	c, err := coordinator.New(store, catalogue, work, coordinator.Config{})
+	if err != nil {
+		return err
+	}
+	return c.Run(ctx)
+}
