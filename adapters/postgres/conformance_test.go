@@ -136,7 +136,7 @@ func (b *bench) faults() storetest.Faults {
 func unit(t *testing.T) time.Duration {
 	v := os.Getenv("TENURE_TEST_UNIT")
 	if v == "" {
-		return 400 * time.Millisecond
+		return 500 * time.Millisecond
 	}
 	d, err := time.ParseDuration(v)
 	must(t, err)

@@ -28,6 +28,9 @@ var shared *server
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if os.Getenv("TENURE_MIGRATE_DSN") != "" { // a process of TestMigrateTogether
+		os.Exit(m.Run())
+	}
 	code := func() int {
 		var err error
 		shared, err = startServer(serverConfig{})
