@@ -76,6 +76,8 @@ func sortByHash(list []int32, hash []uint64) {
 	}
 }
 
+func compareKeys(a, b Workload) int { return strings.Compare(a.Key, b.Key) }
+
 func commonPrefix(list []Workload) int {
 	if len(list) == 0 {
 		return 0
