@@ -125,19 +125,19 @@ func TestOneScriptPerCall(t *testing.T) {
 		call func() error
 		want int
 	}{
-		"renew":           {func() error { return second(s.Renew(ctx, sess)) }, 1},
-		"acquire":         {func() error { return second(s.Acquire(ctx, sess, names(500))) }, 1},
-		"acquire 501":     {func() error { return second(s.Acquire(ctx, sess, names(501))) }, 2},
-		"verify":          {func() error { return second(s.Verify(ctx, sess, []lease.Lease{l})) }, 1},
-		"verify 1001":     {func() error { return second(s.Verify(ctx, sess, leases)) }, 3},
-		"heartbeat":       {func() error { return second(s.Heartbeat(ctx, self, time.Minute, v.Generation)) }, 1},
-		"members":         {func() error { return second(s.Members(ctx)) }, 1},
-		"put status":      {func() error { return s.PutStatus(ctx, "i", time.Minute, record) }, 1},
-		"extend status":   {func() error { return s.PutStatus(ctx, "i", time.Minute, nil) }, 1},
-		"statuses":        {func() error { return second(s.Statuses(ctx, names(500))) }, 1},
-		"all statuses":    {func() error { return second(s.AllStatuses(ctx)) }, 1},
-		"leases":          {func() error { return second(s.Leases(ctx)) }, 1},
-		"revoke":          {func() error { return s.Revoke(ctx, "free") }, 1},
+		"renew":         {func() error { return second(s.Renew(ctx, sess)) }, 1},
+		"acquire":       {func() error { return second(s.Acquire(ctx, sess, names(500))) }, 1},
+		"acquire 501":   {func() error { return second(s.Acquire(ctx, sess, names(501))) }, 2},
+		"verify":        {func() error { return second(s.Verify(ctx, sess, []lease.Lease{l})) }, 1},
+		"verify 1001":   {func() error { return second(s.Verify(ctx, sess, leases)) }, 3},
+		"heartbeat":     {func() error { return second(s.Heartbeat(ctx, self, time.Minute, v.Generation)) }, 1},
+		"members":       {func() error { return second(s.Members(ctx)) }, 1},
+		"put status":    {func() error { return s.PutStatus(ctx, "i", time.Minute, record) }, 1},
+		"extend status": {func() error { return s.PutStatus(ctx, "i", time.Minute, nil) }, 1},
+		"statuses":      {func() error { return second(s.Statuses(ctx, names(500))) }, 1},
+		"all statuses":  {func() error { return second(s.AllStatuses(ctx)) }, 1},
+		"leases":        {func() error { return second(s.Leases(ctx)) }, 1},
+		"revoke":        {func() error { return s.Revoke(ctx, "free") }, 1},
 	} {
 		must(t, c.call()) // sends the source once
 		before := link.Scripts()

@@ -112,6 +112,8 @@ func (s *Store) leaseAnswer(op string, sent time.Time, r reply, err error) (head
 		return h, r[headLength:], nil
 	case "lapsed":
 		return head{}, nil, fmt.Errorf("redisstore: %s: %w", op, lease.ErrSessionLapsed)
+	case "damaged":
+		return head{}, nil, unavailable(op, errDamaged)
 	case "unproven":
 		return head{}, nil, unavailable(op, errUnproven)
 	case "late":

@@ -71,6 +71,7 @@ func (s *Store) Close() error {
 
 var (
 	errUnproven = errors.New("the store is frozen and does not know the session; renew it")
+	errDamaged  = errors.New("a record of the fleet could not be read and was removed as lost")
 	errLate     = errors.New("the request reached the server after its sender had stopped waiting; nothing was done")
 	errTurned   = errors.New("a new incarnation began between the parts of the call")
 )

@@ -29,14 +29,12 @@ end
 local before = floor
 for i = 7, #ARGV do
   local key = ARGV[i]
-  local r, damaged = record(key)
+  local r = record(key)
   local till = r and taken(r) or 0
   if till > now and r.session == ARGV[3] and r.revoked == 0 then
     push('granted', r.token, r.granted) -- a repeated call: the same token
-  elseif freeze > 0 then
+  elseif freeze > 0 or damaged then
     push('busy', '', int(freeze))
-  elseif damaged then
-    push('busy', '', '100000')
   elseif till > now then
     push('held', r.owner, int(till - now))
   else
@@ -46,4 +44,5 @@ end
 
 clean()
 if floor ~= before or sweep ~= (marker[10] or '') or ARGV[6] == '1' then save() end
+if damaged then return answer('damaged') end
 return reply

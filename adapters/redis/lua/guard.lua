@@ -44,9 +44,13 @@ elseif frozen > now + most then
 end
 local freeze = math.max(frozen - now, 0)
 
+-- A record that cannot be read is removed, as if it had been lost: the next script finds it missing. Until
+-- then nothing that this one found out about it may be believed.
+local damaged = false
+
 -- Every answer begins alike: outcome, time, incarnation, freeze left, why a new one has begun.
 local function answer(outcome)
-  return {outcome, int(now), int(number), int(freeze), cause}
+  return {damaged and 'damaged' or outcome, int(now), int(number), int(freeze), cause}
 end
 
 -- Writes back what the marker counts. It counts what this client did, not what HLEN says: so a

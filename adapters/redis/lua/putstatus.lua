@@ -4,7 +4,7 @@ local function newer(a, b) return #a > #b or (#a == #b and a > b) end
 -- Forgets owners that are gone, a few at a time. Their records are found by clean.
 local sweep = redis.call('HGET', KEYS[1], 'statussweep') or ''
 local function purge()
-  local sample = redis.call('HRANDFIELD', KEYS[3], 16, 'WITHVALUES')
+  local sample = redis.call('HRANDFIELD', KEYS[3], '16', 'WITHVALUES')
   for i = 1, #sample, 2 do
     if tonumber(string.match(sample[i + 1], '^%d+') or 0) <= now then
       redis.call('HDEL', KEYS[3], sample[i])

@@ -6,9 +6,10 @@ local function record(key)
   if not text then return nil end
   local token, granted, incarnation, revoked, opened, length, at =
     string.match(text, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ()')
-  if not token then -- unreadable: lost, and the marker's count will say so
+  if not token then
+    damaged = true
     redis.call('HDEL', KEYS[3], key)
-    return nil, true
+    return nil
   end
   local split = at + tonumber(length)
   return {

@@ -9,7 +9,8 @@ local function session(id)
     sessions[id] = expires and {
       expires = tonumber(expires), opened = tonumber(opened), revision = tonumber(revision)
     } or false
-    if text and not expires then -- unreadable: lost, and the marker's count will say so
+    if text and not expires then
+      damaged = true
       redis.call('HDEL', KEYS[2], id)
     elseif expires and sessions[id].expires > now + most then
       sessions[id].expires = now + most -- the clock was set back

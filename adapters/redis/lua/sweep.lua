@@ -3,12 +3,11 @@
 -- where that session's leases are already). The marker keeps "<cursor>/<passes left>".
 local function purge()
   local gone = 0
-  local sample = redis.call('HRANDFIELD', KEYS[2], 16, 'WITHVALUES')
-  for i = 1, #sample, 2 do
-    local expires = tonumber(string.match(sample[i + 1], '^%d+') or 0)
-    if expires + most <= now then
-      open = open - redis.call('HDEL', KEYS[2], sample[i])
-      sessions[sample[i]] = false
+  for _, id in ipairs(redis.call('HRANDFIELD', KEYS[2], '16')) do
+    local s = session(id)
+    if s and s.expires + most <= now then
+      open = open - redis.call('HDEL', KEYS[2], id)
+      sessions[id] = false
       gone = gone + 1
     end
   end
@@ -24,7 +23,7 @@ local function clean()
   for i = 1, #page[2], 2 do
     local key = page[2][i]
     local r = record(key)
-    if r and taken(r) == 0 then drop_record(key, r) end
+    if r and taken(r) == 0 and not damaged then drop_record(key, r) end
   end
   if page[1] ~= '0' then
     sweep = page[1] .. '/' .. passes

@@ -31,4 +31,5 @@ for i = 5, #ARGV, 3 do
   reply[#reply + 1] = verdict(ARGV[i], ARGV[i + 1], ARGV[i + 2])
 end
 if freeze > 0 then save() end
+if damaged then return answer('damaged') end
 return reply

@@ -25,6 +25,7 @@ type Virtual struct {
 	mu     sync.Mutex
 	offset time.Duration
 	life   int
+	mute   bool // INFO is not allowed
 }
 
 // StartVirtual starts a server that ends with the test.
@@ -62,6 +63,8 @@ func (v *Virtual) answer(c *server.Peer, cmd string, args ...string) bool {
 		c.WriteLen(2)
 		c.WriteBulk(strconv.FormatInt(now/1e6, 10))
 		c.WriteBulk(strconv.FormatInt(now%1e6, 10))
+	case cmd == "INFO" && v.mute:
+		c.WriteError("NOPERM this user has no permissions to run the 'info' command")
 	case cmd == "INFO" && len(args) == 1 && strings.EqualFold(args[0], "server"):
 		c.WriteBulk(fmt.Sprintf("# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrun_id:%040x\r\n", v.life))
 	case cmd == "INFO" && len(args) == 1 && strings.EqualFold(args[0], "replication"):
@@ -77,6 +80,18 @@ func (v *Virtual) Step(d time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.offset += d
+}
+
+// HideInfo makes INFO fail as for a user who may not call it; ShowInfo allows it again.
+func (v *Virtual) HideInfo() { v.setMute(true) }
+
+// ShowInfo ends HideInfo.
+func (v *Virtual) ShowInfo() { v.setMute(false) }
+
+func (v *Virtual) setMute(on bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.mute = on
 }
 
 // Restart begins another life of the server, with the data as it is.
