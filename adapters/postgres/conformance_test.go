@@ -2,6 +2,7 @@ package postgresstore
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -24,6 +25,7 @@ type bench struct {
 	srv    *server
 	dsn    string // what the handles use
 	listen string // where LISTEN goes; empty: the same
+	sql    bool   // through database/sql
 	maxTTL time.Duration
 
 	mu      sync.Mutex
@@ -48,7 +50,17 @@ func (b *bench) openOne(t *testing.T, fleet string) storetest.Store {
 	if b.listen != "" {
 		cfg.ListenDSN, _ = through(b.listen)
 	}
-	s, err := Open(dsn, fleet, cfg)
+	var s *Store
+	var err error
+	if b.sql {
+		var db *sql.DB
+		db, err = sql.Open("pgx", dsn)
+		must(t, err)
+		t.Cleanup(func() { db.Close() })
+		s, err = NewSQL(ctx(t), db, fleet, cfg)
+	} else {
+		s, err = Open(dsn, fleet, cfg)
+	}
 	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	b.mu.Lock()
@@ -166,6 +178,14 @@ func TestConformance(t *testing.T) {
 func TestConformanceThroughPgBouncer(t *testing.T) {
 	srv := needServer(t)
 	conform(t, &bench{srv: srv, dsn: srv.bouncer(t), listen: srv.dsn()})
+}
+
+func TestConformanceOnDatabaseSQL(t *testing.T) {
+	srv := needServer(t)
+	if !long() {
+		t.Skip("set TENURE_LONG=1: the calls are the same as those of Open, on connections of database/sql")
+	}
+	conform(t, &bench{srv: srv, dsn: srv.dsn(), sql: true})
 }
 
 // Settings of a role hold for every connection of it. "all" has the most awkward of each kind; the

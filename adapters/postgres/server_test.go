@@ -242,18 +242,24 @@ func (s *server) tryStart() error {
 			return fmt.Errorf("postgres ended: %s", s.log)
 		default:
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		c, err := pgx.Connect(ctx, s.dsn())
-		if err == nil {
-			_ = c.Close(ctx)
-		}
-		cancel()
-		if err == nil {
+		if answers(s.dsn()) {
 			return nil
 		}
 	}
 	s.stop(syscall.SIGQUIT)
 	return fmt.Errorf("postgres does not answer: %s", s.log)
+}
+
+// answers tells whether a connection can be made.
+func answers(dsn string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	c, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return false
+	}
+	_ = c.Close(ctx)
+	return true
 }
 
 // watchdog ends the server should the test process die without doing so: its input closes then.
@@ -363,18 +369,6 @@ max_client_conn = 500
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	dsn := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		c, err := pgx.Connect(ctx, dsn)
-		if err == nil {
-			_ = c.Close(ctx)
-		}
-		cancel()
-		if err == nil {
-			return dsn
-		}
-		if time.Now().After(end) {
-			t.Fatalf("pgbouncer does not answer: %v", err)
-		}
-	}
+	until(t, 10*time.Second, "pgbouncer answers", func() bool { return answers(dsn) })
+	return dsn
 }

@@ -113,6 +113,25 @@ func TestSchemaSQLIsTheSchema(t *testing.T) {
 	wantSetup(t, s.Check(ctx(t)), "member")
 }
 
+// A role that only writes under a fence needs no more than the guide says.
+func TestFenceOnlyRole(t *testing.T) {
+	srv := needServer(t)
+	s := migrated(t, srv, Config{})
+	srv.exec(t, `CREATE ROLE fenced_writer LOGIN`)
+	srv.exec(t, `GRANT USAGE ON SCHEMA tenure TO fenced_writer`)
+	srv.exec(t, `GRANT SELECT ON tenure.fleet, tenure.session, tenure.lease TO fenced_writer`)
+	srv.exec(t, `GRANT UPDATE ON tenure.lease TO fenced_writer`)
+	sess := begun(t, s, 10*time.Second)
+	l := granted(t, s, sess, "k")[0]
+	w := open(t, strings.Replace(srv.dsn(), "postgres@", "fenced_writer@", 1), s.fleet, Config{})
+	nothing := func(context.Context, pgx.Tx) error { return nil }
+	must(t, w.FencedFunc(ctx(t), l, pgx.TxOptions{}, nothing))
+	must(t, s.Release(ctx(t), sess, []lease.Lease{l}))
+	if err := w.FencedFunc(ctx(t), l, pgx.TxOptions{}, nothing); !errors.Is(err, ErrFenced) {
+		t.Fatal(err)
+	}
+}
+
 // wantSetup fails the test unless the error says what to do.
 func wantSetup(t testing.TB, err error, says string) {
 	t.Helper()
