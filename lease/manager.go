@@ -23,7 +23,7 @@ import (
 //   - Arguments are checked before any I/O ([Session.Check], [CheckKey]); a session TTL above
 //     the fleet's MaxTTL is refused with [ErrInvalid].
 //   - A call returns promptly once its context ends, with an error that matches
-//     [ErrUnavailable] and the context's error. If the context had ended before, nothing happens.
+//     [ErrUnavailable] and ctx.Err(). If the context had ended before, nothing happens.
 //   - A lease record counts only in the incarnation that granted it, or in which it was verified.
 //   - Returned slices belong to the caller.
 type Manager interface {
@@ -35,7 +35,8 @@ type Manager interface {
 	// Acquire grants every listed key that is free or already this session's; each key is decided
 	// atomically and on its own. A key that is already this session's keeps its token. Listing a
 	// key twice is answered once. ErrSessionLapsed: the session is not alive, nothing was granted;
-	// while frozen that is ErrUnavailable (renew first). While frozen it grants nothing new.
+	// while frozen that is ErrUnavailable (renew first). While frozen it grants nothing new: a key
+	// that this session has verified meanwhile is answered with its token or as busy.
 	Acquire(ctx context.Context, s Session, keys []string) (Grant, error)
 	// Renew extends the session to TTL from now, and with it all that it holds, at a cost that
 	// does not depend on how much that is. ErrSessionLapsed: everything is lost. While frozen it
