@@ -52,10 +52,10 @@ type Job struct {
 	once sync.Once // a job is one term: the runner's next one is none of ours
 
 	// Set before began, returned and ended are closed.
-	ctx    context.Context
-	term   *runner.Term
-	err    error
-	runErr error
+	ctx     context.Context
+	term    *runner.Term
+	err     error
+	drained bool // the drain had begun when the work returned
 
 	mu     sync.Mutex
 	looked bool // the test knows how the work ended
@@ -111,7 +111,7 @@ func start(t testing.TB, work runner.Work, cfg JobConfig, store *memory.Store) *
 	t.Cleanup(j.cleanup)
 	go func() {
 		defer close(j.ended)
-		j.runErr = j.runner.Run(ctx)
+		_ = j.runner.Run(ctx) // the work's error, or that it is stuck: both are known here
 	}()
 	j.await(j.began, "the term has not begun")
 	return j
@@ -140,22 +140,25 @@ func (j *Job) run(ctx context.Context, term *runner.Term) (err error) {
 
 // finish notes how the work ended, and ends the runner where it would go on to another term.
 func (j *Job) finish(ctx context.Context, term *runner.Term, err error) {
-	j.err = err
+	j.err, j.drained = err, asked(term)
 	close(j.returned)
-	if ctx.Err() != nil || asked(term) {
+	if ctx.Err() != nil || j.drained {
 		j.stop()
 	}
 }
 
-// requester passes the request to drain on, unless the work has returned before.
+// requester passes the request to drain on, unless it comes of our own stop after the work's return.
 type requester struct{ job *Job }
 
 func (r requester) RequestDrain() {
 	select {
 	case <-r.job.returned:
+		if !r.job.drained {
+			return
+		}
 	default:
-		r.job.cfg.Drainable.RequestDrain()
 	}
+	r.job.cfg.Drainable.RequestDrain()
 }
 
 // asked reports whether a drain has begun.
