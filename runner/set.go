@@ -180,8 +180,7 @@ func (s *Set) stepDown(key string) <-chan struct{} {
 	}
 	r := w.run.Load()
 	if r == nil {
-		s.yield(w)
-		w.claim.Pause() // a grant on its way is not wanted
+		s.yield(w) // a grant that is on its way is given back
 		w.claim.ContendAfter(w.contendsAt() - s.line.Now())
 		return nil
 	}

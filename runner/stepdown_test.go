@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenure-go/tenure/lease"
+	"github.com/tenure-go/tenure/status"
 )
 
 // simple hides every optional capability of a store: no hints, no list of leases.
@@ -106,6 +107,25 @@ func TestStepDownWithNobodyElseWaitsOneTTL(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestStepDownTakesItsOwnOldStatusForNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newStore(t)
+		r := mustRunner(t, store, "a", untilDrain, Config{Status: store})
+		s := begin(t, r.Run)
+		store.fault(only("PutStatus", down)) // Transferring and Inactive are never written
+		if err := r.StepDown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		pass(3 * time.Second)
+		if i := r.Info(); states(t, store)["job"] != status.Active || i.State != Standby || i.ContendsAt.IsZero() {
+			t.Errorf("%v, %+v", states(t, store), i)
+		}
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestStepDownOnStandbyWaitsAsWell(t *testing.T) {

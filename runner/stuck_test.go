@@ -145,6 +145,32 @@ func TestStuckAfterALossItsKeyIsNotContendedForUntilItReturns(t *testing.T) {
 	})
 }
 
+func TestATimerThatIsSetAgainKeepsItsTurnAmongOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newStore(t)
+		let := make(chan struct{})
+		var alarms list[string]
+		set := mustSet(t, store, "a", Config{OnStuck: func(key string, _ *Term) { alarms.add(key) }})
+		for _, key := range []string{"one", "three", "two"} {
+			mustStart(t, set, Spec{Key: key, Work: func(context.Context, *Term) error { <-let; return nil }})
+		}
+		s := begin(t, set.Run)
+		for _, key := range []string{"one", "two", "three"} {
+			set.Stop(key)
+			pass(time.Second)
+		}
+		if err := store.Revoke(t.Context(), "three"); err != nil {
+			t.Fatal(err)
+		}
+		pass(exact.HardStop)
+		equal(t, "stuck", alarms.get(), []string{"three"}) // the others have 30 s to drain
+		close(let)
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestLossLateInTheStopDoesNotExtendIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
