@@ -2,6 +2,7 @@ package assigner_test
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/tenure-go/tenure/assigner"
@@ -37,8 +38,27 @@ var contenders = []struct {
 	{"Sticky", assigner.Sticky{}},
 	{"Weighted", assigner.Weighted{}},
 	{"Rendezvous", assigner.Rendezvous{}},
+	{"RendezvousCap110", assigner.Rendezvous{CapPercent: 110}},
+	{"Partition", assigner.Partition{}},
 	{"Balanced", assigner.Balanced{}},
 	{"Primary", assigner.Primary{}},
+}
+
+// TestMemoryOfALargeFleet bounds all that a cold plan allocates, garbage included.
+func TestMemoryOfALargeFleet(t *testing.T) {
+	const most = 64 << 20
+	for _, c := range contenders {
+		in := large()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		mustPlan(t, c.a, in)
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > most {
+			t.Errorf("%s allocates %d MB, want at most %d", c.name, used>>20, most>>20)
+		} else {
+			t.Logf("%s: %d MB", c.name, used>>20)
+		}
+	}
 }
 
 // BenchmarkCold plans a fleet without owners, from strings and maps.
