@@ -68,7 +68,7 @@ func (r *run) evenWithin(t *testing.T, limit time.Duration) {
 const slack = 10 * time.Second
 
 func TestFleetBalancesFailsOverAndHandsOver(t *testing.T) {
-	r := newTestRun(t, "-workloads", "30", "-lease-ttl", "2s")
+	r := newTestRun(t, "-workloads", "30", "-lease-ttl", testTTL)
 	r.addPods(t, 3)
 	r.evenWithin(t, 3*time.Second+slack)
 
@@ -94,7 +94,7 @@ func TestFleetBalancesFailsOverAndHandsOver(t *testing.T) {
 
 // A paused owner loses what it has, and proves nothing and harms nothing when it goes on.
 func TestPausedPod(t *testing.T) {
-	r := newTestRun(t, "-workloads", "10", "-lease-ttl", "1s")
+	r := newTestRun(t, "-workloads", "10", "-lease-ttl", testTTL)
 	r.addPods(t, 2)
 	r.evenWithin(t, 3*time.Second+slack)
 	if err := r.fleet.Pause("pod-1"); err != nil {
@@ -112,7 +112,7 @@ func TestPausedPod(t *testing.T) {
 
 // The store loses all data under the fleet: holders keep what they have.
 func TestWipedStore(t *testing.T) {
-	r := newTestRun(t, "-workloads", "10", "-lease-ttl", "2s")
+	r := newTestRun(t, "-workloads", "10", "-lease-ttl", testTTL)
 	r.addPods(t, 2)
 	r.evenWithin(t, 3*time.Second+slack)
 	before := r.witness.Owners()
@@ -132,7 +132,7 @@ func TestWipedStore(t *testing.T) {
 }
 
 func TestChaosAsJSON(t *testing.T) {
-	cmd, stdout, stderr := program(t, "-for", "15s", "-chaos", "-json", "-lease-ttl", "2s")
+	cmd, stdout, stderr := program(t, "-for", "20s", "-chaos", "-json", "-lease-ttl", testTTL)
 	status := exitStatus(t, cmd.Run())
 	events, s := verdict(t, stdout.String())
 	if status != exitGood || s.SplitBrain != 0 || s.Unowned != 0 || s.Writes < 1000 || s.Workloads != 24 {
@@ -151,7 +151,7 @@ func TestChaosAsJSON(t *testing.T) {
 }
 
 func TestRollout(t *testing.T) {
-	cmd, stdout, stderr := program(t, "-rollout", "-json", "-workloads", "30", "-lease-ttl", "2s")
+	cmd, stdout, stderr := program(t, "-rollout", "-json", "-workloads", "30", "-lease-ttl", testTTL)
 	status := exitStatus(t, cmd.Run())
 	_, s := verdict(t, stdout.String())
 	if status != exitGood || s.MovesPerWorkload == nil || *s.MovesPerWorkload < 1 || s.Pods != 6 {

@@ -56,7 +56,10 @@ func (j job) work(ctx context.Context, term *runner.Term) error {
 		select {
 		case <-tick.C:
 		case <-term.Draining():
-			return j.report(j.about(term, witness.Draining))
+			e := j.about(term, witness.Draining)
+			e.Pod = j.pod
+			j.ledger.Mention(e)
+			return nil // nothing is in flight here
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

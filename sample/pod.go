@@ -49,11 +49,11 @@ func runPod(stdin io.Reader) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	store, err := openStore(cfg.Store, log)
+	store, closer, err := openStore(cfg.Store, log)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer closer.Close()
 	work := job{pod: cfg.Name, ledger: witness.NewClient(cfg.Ledger), every: cfg.Every}
 
 	feeds := make([]coordinator.Workload[string], len(cfg.Keys))

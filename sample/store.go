@@ -28,27 +28,22 @@ type storeConfig struct {
 	Embedded bool
 }
 
-// store is what a pod works on.
-type store struct {
-	coordinator.Store
-	io.Closer
-}
-
-// openStore opens the store for a pod. It does no I/O.
-func openStore(cfg storeConfig, log *slog.Logger) (store, error) {
-	client, err := openRedis(cfg.URL)
-	if err != nil {
-		return store{}, err
-	}
+// openStore opens the store for a pod, without any I/O, and returns how to close it. The store is
+// handed on as it is: wrapped in a type of one's own it would lose its optional powers, such as
+// hints, which are found by type assertion.
+func openStore(cfg storeConfig, log *slog.Logger) (coordinator.Store, io.Closer, error) {
 	if cfg.Embedded {
 		log = nil // it warns of what the embedded server lacks, and the viewer cannot change that
 	}
+	client, err := openRedis(cfg.URL)
+	if err != nil {
+		return nil, nil, err
+	}
 	s, err := redisstore.New(client, redisstore.Config{Fleet: cfg.Fleet, MaxTTL: cfg.MaxTTL, Logger: log})
 	if err != nil {
-		client.Close()
-		return store{}, err
+		return nil, nil, errors.Join(err, client.Close())
 	}
-	return store{s, closers{s, client}}, nil
+	return s, closers{s, client}, nil
 }
 
 // openRedis makes a client for coordination alone: calls end with their contexts and are repeated by
