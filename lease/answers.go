@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tenure-go/tenure/internal/call"
+	"github.com/tenure-go/tenure/internal/fault"
 )
 
 // answer is what came of a request.
@@ -19,13 +20,13 @@ type answer struct {
 	verification Verification
 	err          error
 	took         time.Duration
-	heard        chan struct{} // closed once applied, for Hold.Check
+	heard        chan error // receives what became of it, for Hold.Check; nil for others
 }
 
 // ask makes the store call of r, bounded by r.limit whatever the store does.
 func (k *Keeper) ask(ctx context.Context, r request) answer {
 	m, s := k.manager, r.session.Session
-	a, err := call.Do(ctx, &k.gate, r.op, r.limit, func(ctx context.Context) (a answer, err error) {
+	a, err := call.Do(ctx, &k.gates[r.lane], r.op, r.limit, func(ctx context.Context) (a answer, err error) {
 		switch r.op {
 		case "OpenSession":
 			a.in, err = m.OpenSession(ctx, s)
@@ -56,12 +57,20 @@ func (k *Keeper) ask(ctx context.Context, r request) answer {
 
 // apply draws the consequences of an answer. The loop calls it.
 func (k *Keeper) apply(a answer) {
-	if a.heard != nil {
-		defer close(a.heard)
-	}
 	k.emitCall(CallEvent{Op: a.op, Err: a.err, Took: a.took})
 	k.mu.Lock()
-	defer k.mu.Unlock()
+	err := k.settle(a)
+	k.mu.Unlock()
+	if a.heard != nil {
+		a.heard <- err
+	}
+}
+
+// errOutdated is what an answer amounts to that proves nothing: as if it had been lost.
+var errOutdated = fault.Unavailable("an outdated answer", nil)
+
+// settle returns the answer's error, or ErrUnavailable where it proves nothing. The mutex is held.
+func (k *Keeper) settle(a answer) error {
 	now := k.line.Now()
 	// A term whose deadline has passed is over, whatever this answer says.
 	k.expire(now)
@@ -69,26 +78,32 @@ func (k *Keeper) apply(a answer) {
 		k.noteRenew(a, now)
 	}
 	if a.session != k.session {
-		return // of a session that is no longer the current one
+		return errOutdated // of a session that is no longer the current one
 	}
-	if a.lane >= 0 {
+	if a.lane < lanes {
 		k.lanes[a.lane].busy = false
 	}
 	if errors.Is(a.err, ErrSessionLapsed) {
 		k.dropSession(ReasonExpired)
-		return
+		return a.err
 	}
 	if a.err == nil && a.numbered && !k.enter(a.in, now) {
-		// An answer of an earlier incarnation proves nothing: as if it had been lost.
-		a.err = ErrUnavailable
+		a.err = errOutdated // of an earlier incarnation
 	}
 	if a.err != nil {
 		k.failed(a, now)
-		return
+		return a.err
 	}
-	if a.lane >= 0 {
-		k.lanes[a.lane].wait, k.lanes[a.lane].at = 0, now
+	if a.lane < lanes {
+		l := &k.lanes[a.lane]
+		l.wait, l.at, l.most = 0, now, min(2*l.limit(), mostKeys)
 	}
+	k.use(a, now)
+	return nil
+}
+
+// use draws the consequences of an answer that counts. The mutex is held.
+func (k *Keeper) use(a answer, now time.Duration) {
 	switch a.op {
 	case "OpenSession":
 		k.opened(a, now)
@@ -136,11 +151,14 @@ func (k *Keeper) enter(in Incarnation, now time.Duration) bool {
 func (k *Keeper) failed(a answer, now time.Duration) {
 	unknown := !errors.Is(a.err, ErrInvalid) && !errors.Is(a.err, ErrClosed) && !errors.Is(a.err, ErrReadOnlyStore)
 	k.logs(func(l *slog.Logger) { l.Warn("store call failed", "op", a.op, "error", a.err, "took", a.took) })
-	if a.lane < 0 {
+	if a.lane >= lanes {
 		return
 	}
 	lane := &k.lanes[a.lane]
-	lane.wait = min(max(2*lane.wait, k.timing.RenewInterval/16), k.timing.RenewInterval)
+	lane.wait = k.timing.backoff(lane.wait)
+	if unknown {
+		lane.most = max(1, max(len(a.entries), len(a.leases))/2)
+	}
 	lane.at = now + k.spread(lane.wait)
 	if a.lane == laneRelease {
 		k.releasing = 0
@@ -171,7 +189,12 @@ func (k *Keeper) renewed(a answer) {
 		if h := k.live(l); h != nil {
 			h.fixed.CompareAndSwap(0, old)
 			k.suspect[h] = struct{}{}
+		} else {
+			k.end(l.Key, l.Token) // its grant is on its way still, and this renewal would extend it
 		}
+	}
+	if len(a.renewal.Unknown) > 0 {
+		k.doubts++ // a Verify that was sent before says nothing of what this renewal missed
 	}
 	if a.renewal.Revision != a.session.revision {
 		a.session.revision = a.renewal.Revision
@@ -183,6 +206,13 @@ func (k *Keeper) renewed(a answer) {
 	for _, l := range a.renewal.Lost {
 		if h := k.live(l.Lease); h != nil {
 			k.lose(h, l.Reason)
+		} else {
+			k.end(l.Lease.Key, l.Lease.Token) // also where its grant is on its way still
+		}
+	}
+	for i := len(k.holds) - 1; i >= 0; i-- { // downwards, since a lost one's place is taken by the last
+		if h := k.holds[i]; h.passed.Load() {
+			k.lose(h, ReasonUnreachable) // somebody saw its deadline pass before this answer came
 		}
 	}
 }
@@ -235,7 +265,7 @@ func (k *Keeper) acquired(a answer, now time.Duration) {
 	for _, r := range a.grant.Refused {
 		if e := k.entries[r.Key]; e != nil && e.asking {
 			e.asking, e.unsettled = false, false
-			e.nextTry = now + max(r.RetryAfter, time.Millisecond)
+			e.nextTry = now + min(max(r.RetryAfter, time.Millisecond), farOff)
 			if e.missed {
 				e.hinted(now)
 			}
@@ -257,8 +287,8 @@ func (k *Keeper) acquired(a answer, now time.Duration) {
 // granted begins a term, or gives back what nobody wants any more.
 func (k *Keeper) granted(e *entry, l Lease, s *session, now time.Duration) {
 	e.unsettled = false
-	if !e.contending || e.claim == nil || l.Token <= k.ended[e.key] {
-		k.ended[e.key] = max(k.ended[e.key], l.Token)
+	if !e.contending || e.claim == nil || l.Token <= k.newestEnded(e.key) {
+		k.end(e.key, l.Token)
 		e.strays++
 		e.nextTry = now + k.timing.RenewInterval/4
 		k.releases = append(k.releases, pending{lease: l, entry: e})
@@ -295,17 +325,19 @@ func (k *Keeper) check(ctx context.Context, h *Hold) error {
 		}
 		return &LostError{Lease: h.lease, Reason: ReasonUnreachable}
 	}
-	r := request{op: "Verify", lane: -1, session: h.session, sent: k.line.Now(), limit: min(left, k.timing.CallTimeout), holds: []*Hold{h}, leases: []Lease{h.lease}}
+	r := request{op: "Verify", lane: besideCheck, session: h.session, sent: k.line.Now(), limit: min(left, k.timing.CallTimeout), holds: []*Hold{h}, leases: []Lease{h.lease}}
 	k.mu.Lock()
 	r.doubts = k.doubts
 	k.mu.Unlock()
 	a := k.ask(ctx, r)
-	a.heard = make(chan struct{})
+	a.heard = make(chan error, 1)
+	err := errOutdated // unless the answer can still be used
 	select {
 	case k.answers <- a:
-		<-a.heard
+		err = <-a.heard
 	case <-k.done:
 	case <-ctx.Done():
+		err = fault.Unavailable("Verify", context.Cause(ctx))
 	}
 	if err := h.Err(); err != nil {
 		return err
@@ -313,5 +345,5 @@ func (k *Keeper) check(ctx context.Context, h *Hold) error {
 	if !h.Valid() {
 		return &LostError{Lease: h.lease, Reason: ReasonUnreachable}
 	}
-	return a.err
+	return err
 }

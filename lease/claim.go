@@ -18,6 +18,9 @@ type Claimant interface {
 	Released(h *Hold)
 }
 
+// farOff is later than any keeper lives, and far enough from the end of time that adding to it is safe.
+const farOff = time.Duration(1 << 61)
+
 // Claim is a process's wish to hold one key. It is safe for concurrent use.
 type Claim struct {
 	keeper   *Keeper
@@ -30,7 +33,7 @@ type Claim struct {
 func (c *Claim) Contend() { c.keeper.contend(c, 0) }
 
 // ContendAfter is Contend after a wait, which hints do not shorten.
-func (c *Claim) ContendAfter(wait time.Duration) { c.keeper.contend(c, max(wait, 0)) }
+func (c *Claim) ContendAfter(wait time.Duration) { c.keeper.contend(c, min(max(wait, 0), farOff)) }
 
 // Pause stops contending. A grant that is already on its way is given back, not delivered.
 // A term that is held goes on.

@@ -18,6 +18,9 @@ type Hold struct {
 	// fixed is the deadline while the lease is not proven in the present incarnation; 0 means that
 	// it follows its session's. Renewals extend only what is proven.
 	fixed atomic.Int64
+	// passed is set by whoever sees the deadline pass, so that no answer which comes at that very moment makes
+	// the term valid again. The keeper ends it at the latest with the next renewal.
+	passed atomic.Bool
 
 	// Guarded by the keeper's mutex.
 	pos       int  // index in keeper.holds while live
@@ -33,10 +36,14 @@ func (h *Hold) Valid() bool { return h.over.Load() == nil && h.Left() > 0 }
 
 // Left returns how long the term still lasts without another renewal; 0 or less when it is over.
 func (h *Hold) Left() time.Duration {
-	if h.over.Load() != nil {
+	if h.over.Load() != nil || h.passed.Load() {
 		return 0
 	}
-	return h.deadline() - h.keeper.line.Now()
+	left := h.deadline() - h.keeper.line.Now()
+	if left <= 0 {
+		h.passed.Store(true)
+	}
+	return left
 }
 
 func (h *Hold) deadline() time.Duration {

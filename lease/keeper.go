@@ -40,7 +40,7 @@ type Keeper struct {
 	slice   int
 	clock   clock.Clock
 	line    clock.Line
-	gate    call.Gate
+	gates   [kinds]call.Gate // one for each kind of call: what hangs in one refuses no other
 	events  notify.Queue
 	observe observers
 	log     *slog.Logger
@@ -56,7 +56,9 @@ type Keeper struct {
 	entries map[string]*entry
 	queue   queue
 	asked   []*entry           // of the newest Acquire
-	ended   map[string]uint64  // per key, the newest token that ended here
+	ended   map[string]uint64  // per key, the newest token that ended here, of late; see end
+	before  map[string]uint64  // the same, of earlier
+	turned  time.Duration      // when ended was begun
 	session *session           // nil while nothing is held or wanted
 	holds   []*Hold            // live terms, in no order
 	suspect map[*Hold]struct{} // live terms that must be verified before anything else is
@@ -76,6 +78,7 @@ type session struct {
 	Session
 	deadline atomic.Int64 // on the keeper's line; 0 until the first answer
 	open     bool
+	begun    time.Duration // when it was made
 	revision uint64
 }
 
@@ -139,6 +142,7 @@ func (k *Keeper) Claim(key string, c Claimant) (*Claim, error) {
 	e.claim = &Claim{keeper: k, entry: e, claimant: c}
 	e.contending = true
 	e.nextTry = k.line.Now()
+	e.notBefore = e.nextTry // an earlier claim may have chosen a wait
 	k.reschedule(e)
 	k.poke()
 	return e.claim, nil
@@ -162,12 +166,19 @@ func (k *Keeper) State() State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.line.Now()
-	s := State{Held: len(k.holds), Incarnation: k.incarnation, FrozenFor: max(k.frozenUntil-now, 0), Hanging: k.gate.Abandoned()}
+	s := State{Held: len(k.holds), Incarnation: k.incarnation, FrozenFor: max(k.frozenUntil-now, 0), Hanging: k.hanging()}
 	if k.session != nil {
 		s.Session = k.session.ID
 		s.Left = max(time.Duration(k.session.deadline.Load())-now, 0)
 	}
 	return s
+}
+
+func (k *Keeper) hanging() (n int) {
+	for i := range k.gates {
+		n += k.gates[i].Abandoned()
+	}
+	return n
 }
 
 // poke makes the loop look again.

@@ -82,32 +82,20 @@ func splitObservers(all []any) observers {
 }
 
 func (k *Keeper) emitRenew(e RenewEvent) {
-	if len(k.observe.renew) > 0 {
-		k.events.Post(func() {
-			for _, o := range k.observe.renew {
-				o.ObserveRenew(e)
-			}
-		})
+	for _, o := range k.observe.renew { // each on its own: the panic of one is not the next one's
+		k.events.Post(func() { o.ObserveRenew(e) })
 	}
 }
 
 func (k *Keeper) emitTerm(e TermEvent) {
-	if len(k.observe.term) > 0 {
-		k.events.Post(func() {
-			for _, o := range k.observe.term {
-				o.ObserveTerm(e)
-			}
-		})
+	for _, o := range k.observe.term { // each on its own: the panic of one is not the next one's
+		k.events.Post(func() { o.ObserveTerm(e) })
 	}
 }
 
 func (k *Keeper) emitCall(e CallEvent) {
-	if len(k.observe.call) > 0 {
-		k.events.Post(func() {
-			for _, o := range k.observe.call {
-				o.ObserveCall(e)
-			}
-		})
+	for _, o := range k.observe.call { // each on its own: the panic of one is not the next one's
+		k.events.Post(func() { o.ObserveCall(e) })
 	}
 }
 

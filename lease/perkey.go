@@ -41,6 +41,7 @@ type perKey struct {
 // lockSession is what this process knows of a session: the locks that it was granted.
 type lockSession struct {
 	closed  bool
+	rounds  int       // renewals that were begun
 	expires time.Time // when every lock of it has run out by itself; then nobody asks for it any more
 	tokens  map[string]uint64
 }
@@ -86,46 +87,76 @@ func (p *perKey) Acquire(ctx context.Context, s Session, keys []string) (Grant, 
 			continue
 		}
 		seen[key] = true
-		token, ok, err := p.locker.TryAcquireOrRenew(ctx, key, s.ID, s.TTL)
+		token, ok, err := p.take(ctx, s, key)
 		if err != nil {
-			return Grant{}, fault.Unavailable("TryAcquireOrRenew", err)
+			return Grant{}, err
 		}
 		if !ok {
 			g.Refused = append(g.Refused, Refusal{Key: key, RetryAfter: max(s.TTL/4, 100*time.Millisecond)})
 			continue
-		}
-		if !p.note(s.ID, key, token) {
-			return Grant{}, errors.Join(ErrSessionLapsed, p.locker.Release(ctx, key, s.ID, token))
 		}
 		g.Leases = append(g.Leases, Lease{Key: key, Owner: s.Owner, Session: s.ID, Token: token, GrantedAt: time.Now()})
 	}
 	return g, nil
 }
 
-// note remembers a grant; false where the session is not open.
-func (p *perKey) note(session, key string, token uint64) bool {
+// take asks for one lock. A renewal that began meanwhile did not reach it, and yet its answer extends all
+// that the session holds: then it is asked for again, which is the renewal that it missed.
+func (p *perKey) take(ctx context.Context, s Session, key string) (uint64, bool, error) {
+	for {
+		round := p.round(s.ID)
+		token, ok, err := p.locker.TryAcquireOrRenew(ctx, key, s.ID, s.TTL)
+		if err != nil {
+			return 0, false, fault.Unavailable("TryAcquireOrRenew", err)
+		}
+		if !ok {
+			return 0, false, nil
+		}
+		switch now, open := p.note(s.ID, key, token); {
+		case !open:
+			return 0, false, errors.Join(ErrSessionLapsed, p.locker.Release(ctx, key, s.ID, token))
+		case now == round:
+			return token, true, nil
+		}
+	}
+}
+
+// round returns how many renewals of the session were begun.
+func (p *perKey) round(session string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known := p.sessions[session]; known != nil {
+		return known.rounds
+	}
+	return 0
+}
+
+// note remembers a grant, so that every renewal from now on reaches it, and returns how many were begun
+// before. open is false where the session is not.
+func (p *perKey) note(session, key string, token uint64) (round int, open bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := p.sessions[session]
 	if known == nil || known.closed {
-		return false
+		return 0, false
 	}
 	known.tokens[key] = token
-	return true
+	return known.rounds, true
 }
 
-func (p *perKey) touch(s Session) {
+// renewing begins a renewal: it returns what it must reach; false where the session is not open.
+func (p *perKey) renewing(s Session) ([]Lease, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known := p.sessions[s.ID]; known != nil {
+		known.rounds++
 		known.expires = time.Now().Add(2 * s.TTL)
 	}
+	return p.held(s.ID)
 }
 
-// held returns the session's grants; false where the session is not open.
+// held returns the session's grants; false where the session is not open. The mutex is held.
 func (p *perKey) held(session string) ([]Lease, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	known := p.sessions[session]
 	if known == nil || known.closed {
 		return nil, false
@@ -142,11 +173,10 @@ func (p *perKey) Renew(ctx context.Context, s Session) (Renewal, error) {
 	if err := ended(ctx, "Renew"); err != nil {
 		return Renewal{}, err
 	}
-	leases, ok := p.held(s.ID)
+	leases, ok := p.renewing(s)
 	if !ok {
 		return Renewal{}, ErrSessionLapsed
 	}
-	p.touch(s)
 	var r Renewal
 	for _, l := range leases {
 		l.Owner = s.Owner
@@ -198,7 +228,10 @@ func (p *perKey) Verify(ctx context.Context, s Session, leases []Lease) (Verific
 	if err := ended(ctx, "Verify"); err != nil {
 		return v, err
 	}
-	if _, ok := p.held(s.ID); !ok {
+	p.mu.Lock()
+	_, ok := p.held(s.ID)
+	p.mu.Unlock()
+	if !ok {
 		return v, ErrSessionLapsed
 	}
 	for _, l := range leases {
@@ -233,12 +266,11 @@ func (p *perKey) CloseSession(ctx context.Context, s Session) error {
 	if err := ended(ctx, "CloseSession"); err != nil {
 		return err
 	}
-	leases, ok := p.held(s.ID)
-	if !ok {
-		return nil
-	}
 	p.mu.Lock()
-	p.sessions[s.ID].closed = true
+	leases, ok := p.held(s.ID)
+	if ok {
+		p.sessions[s.ID].closed = true
+	}
 	p.mu.Unlock()
 	var err error
 	for _, l := range leases {

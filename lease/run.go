@@ -108,10 +108,13 @@ func (k *Keeper) dropSession(why Reason) {
 		e.asking, e.unsettled = false, false
 		k.reschedule(e)
 	}
+	begun := k.session.begun
 	k.session = nil
 	open := k.lanes[laneRenew]
 	k.lanes = [lanes]lane{}
-	k.lanes[laneRenew].wait, k.lanes[laneRenew].at = open.wait, k.line.Now()+open.wait
+	// A store that lets each session lapse at once is not asked for the next one in a tight loop.
+	again := max(k.line.Now()+open.wait, begun+k.timing.backoff(0))
+	k.lanes[laneRenew].wait, k.lanes[laneRenew].at = open.wait, again
 }
 
 // lose ends a live term that its holder did not give up. The mutex is held.
@@ -138,9 +141,30 @@ func (k *Keeper) retire(h *Hold) {
 	k.holds[last] = nil
 	k.holds = k.holds[:last]
 	delete(k.suspect, h)
-	key := h.lease.Key
-	k.ended[key] = max(k.ended[key], h.lease.Token)
+	k.end(h.lease.Key, h.lease.Token)
 }
+
+// endedFor is how long at least a token that ended is remembered for a key that is not claimed any
+// more: far longer than an answer can be on its way while its session lives. Claimed keys keep theirs.
+const endedFor = time.Hour
+
+// end remembers that a token of the key has ended. The mutex is held.
+func (k *Keeper) end(key string, token uint64) {
+	if now := k.line.Now(); now-k.turned >= endedFor {
+		last := k.ended
+		k.ended = map[string]uint64{}
+		for key := range k.entries {
+			if t := max(last[key], k.before[key]); t > 0 {
+				k.ended[key] = t
+			}
+		}
+		k.before, k.turned = last, now
+	}
+	k.ended[key] = max(k.newestEnded(key), token)
+}
+
+// newestEnded returns the newest token of the key that is known to have ended. The mutex is held.
+func (k *Keeper) newestEnded(key string) uint64 { return max(k.ended[key], k.before[key]) }
 
 // release is Hold.Release.
 func (k *Keeper) release(h *Hold) {
@@ -222,7 +246,7 @@ func (k *Keeper) tell() {
 
 // farewell tells the store, under a context of its own: the caller's has ended.
 func (k *Keeper) farewell(s *session, releases []pending, stuck bool) {
-	_, _ = call.Do(context.Background(), &k.gate, "farewell", k.timing.CallTimeout, func(ctx context.Context) (struct{}, error) {
+	_, _ = call.Do(context.Background(), &k.gates[besideClose], "farewell", k.timing.CallTimeout, func(ctx context.Context) (struct{}, error) {
 		if !stuck {
 			return struct{}{}, k.manager.CloseSession(ctx, s.Session)
 		}

@@ -13,6 +13,10 @@ const (
 	laneVerify
 	laneRelease
 	lanes
+	// Calls outside the lanes: any number of Check, and a CloseSession that nobody waits for.
+	besideCheck = iota - 1
+	besideClose
+	kinds
 )
 
 // lane is the state of one kind of call.
@@ -20,19 +24,26 @@ type lane struct {
 	busy bool
 	at   time.Duration // not before
 	wait time.Duration // present backoff, 0 after a success
+	// most is how many keys one call may have: half of what a call had that got no answer, twice as
+	// many after each success, so that a slow store is asked for no more than it can do in time. 0: mostKeys.
+	most int
+}
+
+func (l *lane) limit() int {
+	if l.most == 0 {
+		return mostKeys
+	}
+	return l.most
 }
 
 // mostKeys bounds one call, so that its answer comes well within the call timeout and the first
 // keys need not wait for the last.
 const mostKeys = 1000
 
-// mostVerified bounds one Verify outside the rotation.
-const mostVerified = 1000
-
 // request is one store call that is due.
 type request struct {
 	op      string
-	lane    int // or -1 for a call outside the lanes
+	lane    int // or besideCheck, besideClose
 	session *session
 	sent    time.Duration
 	limit   time.Duration
@@ -48,7 +59,7 @@ func (k *Keeper) due(now time.Duration) []request {
 		if len(k.queue) == 0 || k.queue[0].nextTry > now || k.lanes[laneRenew].at > now {
 			return nil
 		}
-		k.session = &session{Session: NewSession(k.owner, k.timing.LeaseTTL)}
+		k.session = &session{Session: NewSession(k.owner, k.timing.LeaseTTL), begun: now}
 	}
 	s := k.session
 	var out []request
@@ -71,13 +82,13 @@ func (k *Keeper) due(now time.Duration) []request {
 		// Nothing hangs off it: end it, and open another when one is needed. If the call fails, it lapses.
 		k.session = nil
 		k.lanes = [lanes]lane{}
-		return append(out, request{op: "CloseSession", lane: -1, session: s, sent: now, limit: k.timing.CallTimeout})
+		return append(out, request{op: "CloseSession", lane: besideClose, session: s, sent: now, limit: k.timing.CallTimeout})
 	}
 	if free(laneRenew) {
 		add(request{op: "Renew", lane: laneRenew})
 	}
 	if free(laneRelease) && len(k.releases) > 0 {
-		k.releasing = min(len(k.releases), mostKeys)
+		k.releasing = min(len(k.releases), k.lanes[laneRelease].limit())
 		leases := make([]Lease, k.releasing)
 		for i, p := range k.releases[:k.releasing] {
 			leases[i] = p.lease
@@ -115,7 +126,7 @@ func (k *Keeper) idle(now time.Duration) bool {
 // takeDue takes the entries whose time has come out of the queue.
 func (k *Keeper) takeDue(now time.Duration) []*entry {
 	var out []*entry
-	for len(k.queue) > 0 && k.queue[0].nextTry <= now && len(out) < mostKeys {
+	for len(k.queue) > 0 && k.queue[0].nextTry <= now && len(out) < k.lanes[laneAcquire].limit() {
 		e := heap.Pop(&k.queue).(*entry)
 		e.asking, e.missed, e.lastTry = true, false, now
 		out = append(out, e)
@@ -126,18 +137,20 @@ func (k *Keeper) takeDue(now time.Duration) []*entry {
 
 // toVerify returns the suspects, or else the next slice of the rotation.
 func (k *Keeper) toVerify() []*Hold {
+	most := k.lanes[laneVerify].limit()
 	if len(k.suspect) > 0 {
-		out := make([]*Hold, 0, min(len(k.suspect), mostVerified))
+		out := make([]*Hold, 0, min(len(k.suspect), most))
 		for h := range k.suspect {
-			if len(out) == mostVerified {
+			if len(out) == most {
 				break
 			}
 			out = append(out, h)
 		}
 		return out
 	}
-	out := make([]*Hold, 0, min(len(k.holds), k.slice))
-	for range min(len(k.holds), k.slice) {
+	n := min(len(k.holds), k.slice, most)
+	out := make([]*Hold, 0, n)
+	for range n {
 		// Downwards, since a retired term's place is taken by the last one: none is skipped.
 		if k.cursor <= 0 || k.cursor > len(k.holds) {
 			k.cursor = len(k.holds)

@@ -21,14 +21,16 @@ type Timing struct {
 	HeartbeatTTL time.Duration
 	// HeartbeatInterval is how often an instance beats. At most HeartbeatTTL/3; default HeartbeatTTL/5 (2 s).
 	HeartbeatInterval time.Duration
-	// DrainTimeout is how long a worker may finish what is in flight before it is cancelled; default 30 s.
+	// DrainTimeout is how long a worker may finish what is in flight before it is cancelled: at most a
+	// year, default 30 s.
 	DrainTimeout time.Duration
-	// HardStop is how long a cancelled worker may take to return before it counts as stuck; default 10 s.
+	// HardStop is how long a cancelled worker may take to return before it counts as stuck: at most a
+	// year, default 10 s.
 	HardStop time.Duration
 	// Margin is how long before the store's expiry a term ends locally. It covers clock rates
-	// that differ by less than Margin/LeaseTTL; default LeaseTTL/10 (1 s).
+	// that differ by less than Margin/LeaseTTL; less than LeaseTTL, default LeaseTTL/10 (1 s).
 	Margin time.Duration
-	// CallTimeout bounds one store call; default LeaseTTL/5 (2 s).
+	// CallTimeout bounds one store call, at most LeaseTTL; default LeaseTTL/5 (2 s), but 10 s at most.
 	CallTimeout time.Duration
 	// Jitter spreads intervals uniformly over ±Jitter of themselves: 0 to 0.5, default 0.1 (10 %).
 	// A negative value means none.
@@ -38,6 +40,9 @@ type Timing struct {
 // MinTTL is the shortest LeaseTTL and HeartbeatTTL that the engines accept. Stores accept 1 ms;
 // below 10 ms scheduling noise alone would end terms.
 const MinTTL = 10 * time.Millisecond
+
+// longest bounds the waits that have no other bound, so that sums of them stay far from overflowing.
+const longest = 365 * 24 * time.Hour
 
 // Resolve returns t with defaults filled in, or an *InvalidError that names the field, the
 // value and the bound.
@@ -74,7 +79,7 @@ func (t Timing) fill() Timing {
 	or(&t.DrainTimeout, 30*time.Second)
 	or(&t.HardStop, 10*time.Second)
 	or(&t.Margin, t.LeaseTTL/10)
-	or(&t.CallTimeout, t.LeaseTTL/5)
+	or(&t.CallTimeout, min(t.LeaseTTL/5, 10*time.Second))
 	if t.Jitter == 0 {
 		t.Jitter = 0.1
 	}
@@ -89,6 +94,18 @@ func (t Timing) check() error {
 	}{{"LeaseTTL", t.LeaseTTL}, {"HeartbeatTTL", t.HeartbeatTTL}} {
 		if f.value < MinTTL || f.value > fault.MaxTTL {
 			return fault.Invalid("Timing."+f.name, f.value, fmt.Sprintf("must be between %v and %v", MinTTL, fault.MaxTTL))
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+		most  time.Duration
+	}{
+		{"Margin", t.Margin, t.LeaseTTL}, {"CallTimeout", t.CallTimeout, t.LeaseTTL},
+		{"DrainTimeout", t.DrainTimeout, longest}, {"HardStop", t.HardStop, longest},
+	} {
+		if f.value > f.most {
+			return fault.Invalid("Timing."+f.name, f.value, fmt.Sprintf("must be at most %v", f.most))
 		}
 	}
 	if most := t.LeaseTTL / 3; t.RenewInterval > most {
@@ -107,6 +124,13 @@ func (t Timing) check() error {
 
 func (t Timing) renewMost() time.Duration {
 	return t.RenewInterval + time.Duration(float64(t.RenewInterval)*t.Jitter)
+}
+
+// backoff returns the wait after a failure that follows the wait last. It is short beside the life of a
+// lease, and beside what people wait for.
+func (t Timing) backoff(last time.Duration) time.Duration {
+	first := min(t.RenewInterval/16, time.Second)
+	return min(max(2*last, first), t.RenewInterval, 10*time.Second)
 }
 
 // Outage is the longest time for which the store may fail to answer without ending a term:

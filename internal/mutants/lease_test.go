@@ -60,7 +60,7 @@ func incarnationMutants() []mutant {
 			{"lease/answers.go", "h.fixed.Store(int64(h.deadline()))", ""},
 		}, "lease", "TestIncarnationModel$|TestRenewalExtendsOnly", model},
 		{"ended_terms_forgotten", []edit{
-			{"lease/answers.go", " || l.Token <= k.ended[e.key] {", " {"},
+			{"lease/answers.go", " || l.Token <= k.newestEnded(e.key) {", " {"},
 		}, "lease", "TestIncarnationModel$|TestEndedTerm", model},
 		{"records_without_number", []edit{
 			{"memory/leases.go", "if r.incarnation != in.Number {", "if false {"},
