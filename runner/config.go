@@ -43,11 +43,14 @@ type Config struct {
 // at least Max makes the next failure the first. Work that returned nil under Always waits like a
 // first failure. Others may take the key meanwhile.
 type Backoff struct {
-	// Min is the first wait; default 1 s.
+	// Min is the first wait: at most a year, default 1 s.
 	Min time.Duration
-	// Max is the longest wait; default 1 min, or Min where that is longer.
+	// Max is the longest wait: at most a year, default 1 min, or Min where that is longer.
 	Max time.Duration
 }
+
+// longestWait bounds waits, so that sums of them stay far from overflowing.
+const longestWait = 365 * 24 * time.Hour
 
 // resolve fills in defaults and checks what package lease does not.
 func (c Config) resolve() (Config, error) {
@@ -60,6 +63,9 @@ func (c Config) resolve() (Config, error) {
 	}{{"Min", c.Backoff.Min}, {"Max", c.Backoff.Max}} {
 		if f.value < 0 {
 			return c, fault.Invalid("Backoff."+f.name, f.value, "must not be negative; zero means the default")
+		}
+		if f.value > longestWait {
+			return c, fault.Invalid("Backoff."+f.name, f.value, fmt.Sprintf("must be at most %v; work that shall not run again is for Restart: Never", longestWait))
 		}
 	}
 	if c.Backoff.Min == 0 {

@@ -141,7 +141,7 @@ func (s *Set) returned(w *workload, r *run, err error) {
 	now := s.line.Now()
 	s.working--
 	r.working, r.ran = false, now-r.began
-	if lost, ok := r.hold.Err().(*lease.LostError); ok {
+	if lost := r.loss(); lost != nil {
 		s.lost(w, r.hold, lost) // the work may be faster than the keeper's notice of the loss
 	}
 	if r.ending < 0 {
@@ -158,7 +158,7 @@ func (s *Set) returned(w *workload, r *run, err error) {
 		s.enter(w, Draining)
 	}
 	s.logReturn(w, r)
-	if s.pub.store == nil {
+	if s.cfg.Status == nil {
 		s.release(w, r)
 		return
 	}
@@ -206,9 +206,7 @@ func (s *Set) released(w *workload, h *lease.Hold) {
 
 // report closes the books of a term.
 func (s *Set) report(w *workload, r *run) {
-	if r.gone != nil {
-		close(r.gone)
-	}
+	r.close()
 	if r.started.IsZero() {
 		return // nothing ran
 	}
@@ -226,6 +224,9 @@ func (s *Set) report(w *workload, r *run) {
 // forget takes a workload out of the set. No work of it runs.
 func (s *Set) forget(w *workload) {
 	s.disarm(w)
+	if r := w.run.Load(); r != nil {
+		r.close()
+	}
 	w.claim.Close()
 	delete(s.workloads, w.spec.Key)
 	delete(s.yielding, w)

@@ -17,7 +17,6 @@ const mostRecords = 1000
 // publisher is what the set knows of the status store. Guarded by the set's mutex; the calls are
 // made beside the loop, one at a time.
 type publisher struct {
-	store   status.Store
 	pending map[string]status.Record // the newest record of each key that is not written yet
 	busy    bool
 	due     time.Duration // of the next extension
@@ -27,14 +26,14 @@ type publisher struct {
 	life    uint64 // the store's incarnation at the last look
 }
 
-func newPublisher(store status.Store) publisher {
-	return publisher{store: store, pending: map[string]status.Record{}}
+func newPublisher() publisher {
+	return publisher{pending: map[string]status.Record{}}
 }
 
 // record queues the present state of a workload's term. It is written at once, together with
 // whatever else is waiting, or as soon as the call in flight is over. The mutex is held.
 func (s *Set) record(w *workload, state status.State, info string) {
-	if s.pub.store == nil {
+	if s.cfg.Status == nil {
 		return
 	}
 	s.pub.pending[w.spec.Key] = status.Record{
@@ -47,7 +46,7 @@ func (s *Set) record(w *workload, state status.State, info string) {
 func (s *Set) publishAt(most time.Duration) time.Duration {
 	p := &s.pub
 	switch {
-	case p.store == nil || p.busy:
+	case s.cfg.Status == nil || p.busy:
 		return most
 	case len(p.pending) > 0:
 		return min(most, p.retryAt)
@@ -78,7 +77,8 @@ func (s *Set) publish(now time.Duration) {
 	p.busy = true
 	// Never early: in steady state there is at most one call per renew interval.
 	p.due = now + s.later(s.timing.RenewInterval)
-	go s.put(s.callCtx, batch, now)
+	ctx := s.callCtx
+	s.calls.Go(func() { s.put(ctx, batch, now) })
 }
 
 // forgotten reports whether the store may have lost what was written: it answered nothing for as
@@ -109,7 +109,7 @@ func (s *Set) restate() {
 // put makes the call. The store gets a copy: an abandoned call may touch it later.
 func (s *Set) put(ctx context.Context, batch []status.Record, sent time.Duration) {
 	_, err := call.Do(ctx, &s.gate, "PutStatus", s.timing.CallTimeout, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.pub.store.PutStatus(ctx, s.owner, s.timing.LeaseTTL, slices.Clone(batch))
+		return struct{}{}, s.cfg.Status.PutStatus(ctx, s.owner, s.timing.LeaseTTL, slices.Clone(batch))
 	})
 	s.post(func() { s.wrote(batch, sent, err) })
 }

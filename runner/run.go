@@ -37,6 +37,7 @@ func (s *Set) drive(ctx context.Context, untilIdle bool) error {
 	<-kept
 	err := s.finish()
 	cancel()
+	s.calls.Wait() // promptly: their context has ended
 	s.await(&queues)
 	return err
 }
@@ -90,7 +91,7 @@ func (s *Set) refresh() error {
 		s.forget(s.workloads[key]) // its stuck worker has returned since
 	}
 	clear(s.yielding)
-	s.pub = newPublisher(s.cfg.Status)
+	s.pub = newPublisher()
 	s.keeper, s.phase = keeper, idle
 	s.stopping, s.deadline, s.looking, s.working, s.unreleased = false, 0, false, 0, 0
 	return nil

@@ -32,6 +32,7 @@ type Set struct {
 	events  notify.Queue // observers and logs
 	alarms  notify.Queue // OnStuck, which no slow observer may hold up
 	inbox   inbox
+	calls   sync.WaitGroup // store calls beside the loop
 	wake    chan struct{}
 	changed chan struct{}
 	drained chan struct{}
@@ -81,7 +82,7 @@ func NewSet(m lease.Manager, owner instance.ID, cfg Config) (*Set, error) {
 		wake: make(chan struct{}, 1), changed: make(chan struct{}, 1), drained: make(chan struct{}),
 		workloads: map[string]*workload{}, requests: map[string]int{}, yielding: map[*workload]struct{}{},
 	}
-	s.pub = newPublisher(cfg.Status)
+	s.pub = newPublisher()
 	if s.keeper, err = s.newKeeper(); err != nil {
 		return nil, err
 	}

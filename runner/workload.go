@@ -74,6 +74,24 @@ func newRun(ctx context.Context, h *lease.Hold) *run {
 	return r
 }
 
+// loss says that the term is over though its holder did not give it up; nil where it is not. The deadline
+// may have passed without the keeper's notice yet, while the work saw that in Term.Valid.
+func (r *run) loss() *lease.LostError {
+	lost, _ := r.hold.Err().(*lease.LostError)
+	if lost == nil && !r.hold.Valid() {
+		lost = &lease.LostError{Lease: r.hold.Lease(), Reason: lease.ReasonUnreachable}
+	}
+	return lost
+}
+
+// close tells those who wait for the end of the term. The set's mutex is held.
+func (r *run) close() {
+	if r.gone != nil {
+		close(r.gone)
+		r.gone = nil
+	}
+}
+
 // Granted, Lost, Refused and Released are the keeper's callbacks. They stop the work where it must
 // stop, which waits for nothing, and leave the rest to the loop.
 

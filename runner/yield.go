@@ -23,7 +23,7 @@ type held struct {
 // watches reports whether there is a way to see other holders.
 func (s *Set) watches() bool {
 	_, lists := s.manager.(lease.Lister)
-	return lists || s.pub.store != nil
+	return lists || s.cfg.Status != nil
 }
 
 // lookAgain returns when look has something to do, at the latest at most. The mutex is held.
@@ -52,19 +52,20 @@ func (s *Set) look(now time.Duration) {
 	}
 	s.looking = true
 	s.lookAt = now + s.later(s.timing.RenewInterval)
-	go func(ctx context.Context) {
+	ctx := s.callCtx
+	s.calls.Go(func() {
 		seen, _ := call.Do(ctx, &s.gate, "look for holders", s.timing.CallTimeout, func(ctx context.Context) (map[string]held, error) {
 			return s.holders(ctx, keys)
 		})
 		s.post(func() { s.saw(seen) })
-	}(s.callCtx)
+	})
 }
 
 // holders asks the store. An error reads as nobody seen: the wait has its own end.
 func (s *Set) holders(ctx context.Context, keys map[string]bool) (map[string]held, error) {
 	seen := map[string]held{}
-	if s.pub.store != nil {
-		records, err := s.pub.store.Statuses(ctx, sortedKeys(keys))
+	if s.cfg.Status != nil {
+		records, err := s.cfg.Status.Statuses(ctx, sortedKeys(keys))
 		for _, r := range records {
 			if r.State == status.Active {
 				seen[r.Key] = held{r.Owner, r.Token}
