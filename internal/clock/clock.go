@@ -70,5 +70,10 @@ func NewLine(c Clock) Line {
 
 // Now returns the time since the line was made, suspended time included.
 func (l Line) Now() time.Duration {
-	return l.clock.Now().Sub(l.start) + l.clock.Slept() - l.slept
+	awake := l.clock.Now().Sub(l.start) // first, so that a suspension between the two readings counts
+	slept := l.clock.Slept() - l.slept
+	if slept.Abs() < time.Millisecond {
+		slept = 0 // the error of reading two clocks, not sleep
+	}
+	return awake + slept
 }
