@@ -155,11 +155,18 @@ func unit(t *testing.T) time.Duration {
 	return d
 }
 
+// beside lets the runs of the suite share their waiting time; long runs go one by one.
+func beside(t *testing.T) {
+	if !long() {
+		t.Parallel()
+	}
+}
+
 // conform runs the suite.
 func conform(t *testing.T, b *bench) {
 	t.Helper()
 	b.handles = map[storetest.Store]*proxy{}
-	cfg := storetest.Config{Open: b.openPair, Unit: unit(t), Faults: b.faults(), Lanes: 8}
+	cfg := storetest.Config{Open: b.openPair, Unit: unit(t), Faults: b.faults(), Lanes: 6}
 	cfg.MaxTTL = 20 * cfg.Unit
 	b.maxTTL = cfg.MaxTTL
 	setup := open(t, b.srv.dsn(), freshFleet(), Config{})
@@ -172,11 +179,13 @@ func long() bool { return os.Getenv("TENURE_LONG") == "1" }
 
 func TestConformance(t *testing.T) {
 	srv := needServer(t)
+	beside(t)
 	conform(t, &bench{srv: srv, dsn: srv.dsn()})
 }
 
 func TestConformanceThroughPgBouncer(t *testing.T) {
 	srv := needServer(t)
+	beside(t)
 	conform(t, &bench{srv: srv, dsn: srv.bouncer(t), listen: srv.dsn()})
 }
 
@@ -202,6 +211,7 @@ func TestConformanceUnderOddSettings(t *testing.T) {
 	}
 	for name, settings := range runs {
 		t.Run(name, func(t *testing.T) {
+			beside(t)
 			role := "odd_" + name
 			srv.exec(t, "CREATE ROLE "+role+" SUPERUSER LOGIN")
 			for _, s := range settings {

@@ -139,6 +139,11 @@ func TestPromotionOfLaggingStandby(t *testing.T) {
 	t.Logf("after the promotion the WAL is on timeline %d, the control file says %d", wal, control)
 	vip.point(standby.addr())
 	f.recovers(t)
+	var life string
+	must(t, standby.dial(t).QueryRow(ctx(t), "SELECT life FROM tenure.fleet WHERE fleet = $1", f.s.fleet).Scan(&life))
+	if !strings.HasPrefix(life, "00000002:") {
+		t.Errorf("after the promotion the fingerprint is %q, want timeline 2", life)
+	}
 }
 
 // A server comes up from a copy of its files that was taken earlier.
