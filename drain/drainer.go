@@ -180,7 +180,7 @@ func (d *Drainer) tell(ctx context.Context, a *attempt) {
 	a.err = errors.Join(errs...)
 	close(a.done)
 	if a.err != nil {
-		d.cfg.Logger.Warn("drain mark not written; draining all the same", "error", a.err)
+		safely(func() { d.cfg.Logger.Warn("drain mark not written; draining all the same", "error", a.err) })
 	}
 }
 
@@ -190,6 +190,6 @@ func (d *Drainer) timedOut() error {
 	if p.Drained {
 		return nil
 	}
-	d.cfg.Logger.Warn("drain timeout", "after", d.cfg.Timeout, "running", p.Running)
+	safely(func() { d.cfg.Logger.Warn("drain timeout", "after", d.cfg.Timeout, "running", p.Running) })
 	return &TimeoutError{After: d.cfg.Timeout, Running: p.Running}
 }

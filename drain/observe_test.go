@@ -2,6 +2,8 @@ package drain_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -99,5 +101,30 @@ func TestSignal(t *testing.T) {
 		asked.RequestDrain()
 		<-asked.Draining() // made after the request
 		equal(t, "the cause", asked.Cause(), drain.ErrDraining)
+	})
+}
+
+// panicking is an observer and a log handler that panics at everything.
+type panicking struct{ slog.Handler }
+
+func (panicking) ObserveDrain(drain.Progress)               { panic("observer") }
+func (panicking) Handle(context.Context, slog.Record) error { panic("handler") }
+func (panicking) Enabled(context.Context, slog.Level) bool  { return true }
+
+func TestPanicsOfObserversAndLogHandlersHarmNoDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSubject(map[string]time.Duration{"x": 2 * time.Second})
+		s.mark = func(context.Context) error { return errors.New("store down") }
+		r := &recorder{}
+		d := newDrainer(t, drain.Config{Observers: []any{panicking{}, r}, Logger: slog.New(panicking{slog.DiscardHandler}), Timeout: time.Second}, s)
+		if err := d.Drain(t.Context()); !errors.Is(err, drain.ErrTimeout) {
+			t.Errorf("got %v", err)
+		}
+		if err := d.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if len(r.seen) < 2 {
+			t.Errorf("the next observer heard only %v", r.seen)
+		}
 	})
 }

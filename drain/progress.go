@@ -122,12 +122,20 @@ func (d *Drainer) report() {
 	if last.Began.Equal(p.Began) && last.Drained == p.Drained && slices.Equal(last.Running, p.Running) && slices.Equal(last.Done, p.Done) {
 		return
 	}
-	if p.Drained {
-		d.cfg.Logger.Info("drained", "done", p.Done, "elapsed", p.Elapsed)
-	} else {
-		d.cfg.Logger.Info("draining", "done", len(p.Done), "running", p.Running, "elapsed", p.Elapsed)
-	}
+	safely(func() {
+		if p.Drained {
+			d.cfg.Logger.Info("drained", "done", p.Done, "elapsed", p.Elapsed)
+		} else {
+			d.cfg.Logger.Info("draining", "done", len(p.Done), "running", p.Running, "elapsed", p.Elapsed)
+		}
+	})
 	for _, o := range d.observers {
-		o.ObserveDrain(p)
+		safely(func() { o.ObserveDrain(p) })
 	}
+}
+
+// safely calls code of the user's, whose panic must end neither the drain nor the process.
+func safely(f func()) {
+	defer func() { _ = recover() }()
+	f()
 }
