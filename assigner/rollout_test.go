@@ -13,6 +13,7 @@ import (
 type update struct {
 	pods, workloads, step int
 	surge                 bool
+	single                bool   // every pod that comes or goes is planned for by itself
 	kill                  string // "oldest", "youngest" or "mixed" first
 }
 
@@ -68,15 +69,30 @@ func (p *player) plan() {
 	p.in.Owners = plan.Owners()
 }
 
-// stop drains the chosen old pods, plans, and removes them.
-func (p *player) stop(old []instanceID, count int) []instanceID {
+// start lets pods of the new version join.
+func (p *player) start(count int, single bool) {
+	for range count {
+		p.join("new", 1)
+		if single {
+			p.plan()
+		}
+	}
+	p.plan()
+}
+
+// stop drains the chosen old pods and removes them.
+func (p *player) stop(old []instanceID, count int, single bool) []instanceID {
 	stopping := map[instanceID]bool{}
 	for _, id := range old[:count] {
 		stopping[id] = true
 	}
 	for i := range p.in.Instances {
-		if stopping[p.in.Instances[i].ID] {
-			p.in.Instances[i].Phase = assigner.Draining
+		if !stopping[p.in.Instances[i].ID] {
+			continue
+		}
+		p.in.Instances[i].Phase = assigner.Draining
+		if single {
+			p.plan()
 		}
 	}
 	p.plan()
@@ -116,14 +132,12 @@ func (u update) play(t *testing.T, a assigner.Assigner) result {
 	for len(old) > 0 {
 		step := min(u.step, len(old))
 		if u.surge {
-			p.join("new", step)
-			p.plan()
-			old = p.stop(old, step)
+			p.start(step, u.single)
+			old = p.stop(old, step, u.single)
 		} else {
-			old = p.stop(old, step)
-			p.join("new", step)
+			old = p.stop(old, step, u.single)
+			p.start(step, u.single)
 		}
-		p.plan()
 	}
 	p.plan()
 	return p.result
@@ -137,16 +151,19 @@ func TestRollingUpdateWithSurgeMovesEachWorkloadOnce(t *testing.T) {
 			{pods: 10, workloads: 1003, step: 3, surge: true, kill: kill},
 			{pods: 100, workloads: 1_000, step: 1, surge: true, kill: kill},
 			{pods: 100, workloads: 9_973, step: 25, surge: true, kill: kill},
+			{pods: 100, workloads: 1_097, step: 25, surge: true, single: true, kill: kill},
 		} {
 			t.Run(fmt.Sprintf("%+v", u), func(t *testing.T) {
-				r := u.play(t, assigner.Sticky{})
-				for w, moves := range r.moves {
-					if moves != 1 {
-						t.Fatalf("workload %d moved %d times, average %.2f", w, moves, r.average())
+				for _, a := range []assigner.Assigner{assigner.Sticky{}, assigner.Weighted{}} {
+					r := u.play(t, a)
+					for w, moves := range r.moves {
+						if moves != 1 {
+							t.Fatalf("%T: workload %d moved %d times, average %.2f", a, w, moves, r.average())
+						}
 					}
-				}
-				if most := (u.workloads + u.pods - 1) / u.pods; r.peak > most {
-					t.Errorf("one pod had %d workloads, an even share is %d", r.peak, most)
+					if most := (u.workloads + u.pods - 1) / u.pods; r.peak > most {
+						t.Errorf("%T: one pod had %d workloads, an even share is %d", a, r.peak, most)
+					}
 				}
 			})
 		}
@@ -159,7 +176,7 @@ func TestRollingUpdateWithoutSurge(t *testing.T) {
 		if r := u.play(t, assigner.Sticky{}); r.average() > 1.25 {
 			t.Errorf("killing %s first: %.2f moves per workload, at most %d; want 1.25", kill, r.average(), r.most())
 		}
-		u = update{pods: 100, workloads: 10_000, step: 25, kill: kill}
+		u = update{pods: 100, workloads: 2_000, step: 25, single: true, kill: kill}
 		r := u.play(t, assigner.Sticky{})
 		t.Logf("100 pods, 25 unavailable, %s first: %.2f moves per workload, at most %d, peak %d", kill, r.average(), r.most(), r.peak)
 	}

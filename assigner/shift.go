@@ -151,17 +151,26 @@ func (st *stock) of(i int32) []int32 {
 	if list, ok := st.lists[i]; ok {
 		return list
 	}
-	s, list := st.s, []int32{}
+	type item struct {
+		weight int64
+		score  uint64 // pseudo-random for this instance, so that not the same workloads move each time
+		w      int32
+	}
+	s, items := st.s, []item{}
 	for _, w := range st.all[st.start[i]:st.start[i+1]] {
 		c := s.x.classOf[w]
 		resting := s.at[w] != none && (s.x.cool[w] || s.x.flight[w] != none)
 		if c != none && len(s.x.classes[c].members) > 1 && !resting {
-			list = append(list, w)
+			items = append(items, item{s.x.weight[w], Score(s.x.hash[w], s.x.instHash[i]), w})
 		}
 	}
-	slices.SortFunc(list, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(s.x.weight[b], s.x.weight[a]), cmp.Compare(s.x.hash[a], s.x.hash[b]), cmp.Compare(a, b))
+	slices.SortFunc(items, func(a, b item) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.score, b.score), cmp.Compare(a.w, b.w))
 	})
+	list := make([]int32, len(items))
+	for n := range items {
+		list[n] = items[n].w
+	}
 	st.lists[i] = list
 	return list
 }
