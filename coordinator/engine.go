@@ -16,7 +16,7 @@ import (
 	"github.com/tenure-go/tenure/runner"
 )
 
-// ErrStopped: Run has returned already. Make a new coordinator: an instance lives once.
+// ErrStopped is returned by a Run after the first has ended: make a new coordinator, an instance lives once.
 var ErrStopped = errors.New("tenure: the coordinator was run already; make a new one")
 
 // engine is a coordinator without its type parameter: what its methods and its loop share.

@@ -20,10 +20,11 @@ type faulty struct {
 	store *memory.Store
 	mu    sync.Mutex
 	calls map[string]int
-	sizes map[string]int        // biggest argument or answer per operation
-	fail  func(op string) error // an error for this operation
-	stall func(op string) bool  // this operation hangs, and ignores its context
-	delay func(op string) time.Duration
+	sizes map[string]int                    // biggest argument or answer per operation
+	fail  func(op string) error             // an error for this operation
+	stall func(op string) bool              // this operation hangs, and ignores its context
+	delay func(op string) time.Duration     // before the store is called
+	late  func(op string) time.Duration     // after it
 	view  func(registry.View) registry.View // what a heartbeat answers instead
 	final string                            // the newest call
 	open  chan struct{}                     // closed when the stalled ones may go on
@@ -42,7 +43,7 @@ func (f *faulty) cut() { f.set(func() { f.stall = func(string) bool { return tru
 // heal undoes everything and lets the stalled calls go on, late.
 func (f *faulty) heal() {
 	f.set(func() {
-		f.stall, f.fail, f.delay = nil, nil, nil
+		f.stall, f.fail, f.delay, f.late = nil, nil, nil, nil
 		close(f.open)
 		f.open = make(chan struct{})
 	})
@@ -86,16 +87,8 @@ func (f *faulty) before(ctx context.Context, op string, size int) error {
 	f.sizes[op] = max(f.sizes[op], size)
 	fail, stall, delay, open := f.fail, f.stall, f.delay, f.open
 	f.mu.Unlock()
-	if delay != nil {
-		if d := delay(op); d > 0 {
-			t := time.NewTimer(d)
-			defer t.Stop()
-			select {
-			case <-t.C:
-			case <-ctx.Done():
-				return errors.Join(lease.ErrUnavailable, ctx.Err())
-			}
-		}
+	if err := pause(ctx, op, delay); err != nil {
+		return err
 	}
 	if stall != nil && stall(op) {
 		<-open
@@ -111,7 +104,29 @@ func through[T any](ctx context.Context, f *faulty, op string, size int, call fu
 		var zero T
 		return zero, err
 	}
-	return call()
+	v, err := call()
+	f.mu.Lock()
+	late := f.late
+	f.mu.Unlock()
+	if e := pause(ctx, op, late); e != nil {
+		return v, e
+	}
+	return v, err
+}
+
+// pause takes the time that d says.
+func pause(ctx context.Context, op string, d func(op string) time.Duration) error {
+	if d == nil || d(op) <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d(op))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(lease.ErrUnavailable, ctx.Err())
+	}
 }
 
 func (f *faulty) OpenSession(ctx context.Context, s lease.Session) (lease.Incarnation, error) {

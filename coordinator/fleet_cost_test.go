@@ -122,12 +122,6 @@ func TestHandoverLatency(t *testing.T) {
 // With Sticky a join moves the newcomer's share and nothing else, and a leave the leaver's.
 func TestFewestMoves(t *testing.T) {
 	bubble(t, 30, func(t *testing.T, f *fleet) {
-		starts := func() (n int) {
-			for _, c := range f.witness.starts {
-				n += c
-			}
-			return n
-		}
 		f.join("a", "b", "c", "d", "e")
 		after(time.Minute)
 		f.balanced("a", "b", "c", "d", "e")
@@ -142,10 +136,10 @@ func TestFewestMoves(t *testing.T) {
 			{"two joins", func() { f.join("g", "h") }, 10},
 			{"nothing", func() {}, 0},
 		} {
-			before := starts()
+			before := f.starts()
 			c.do()
 			after(30 * time.Second)
-			if got := starts() - before; got != c.moves {
+			if got := f.starts() - before; got != c.moves {
 				t.Errorf("%s moved %d workloads, the fewest are %d", c.what, got, c.moves)
 			}
 		}

@@ -120,7 +120,10 @@ func TestViewsThatCannotBeTrueStopNothing(t *testing.T) {
 						t.Errorf("%s was moved or restarted", key)
 					}
 				}
-				for _, n := range f.nodes {
+				for id, n := range f.nodes {
+					if s := n.Snapshot(); s.Beat.Failures == 0 || len(s.Members) != 2 {
+						t.Errorf("%s believed the view: %+v", id, s.Beat)
+					}
 					n.fault.set(func() { n.fault.view = nil })
 				}
 				f.join("c")

@@ -207,6 +207,8 @@ func TestAssignerThatHangsOrPanicsLeavesTheRestAlone(t *testing.T) {
 				panic("no")
 			case "fails":
 				return assigner.Plan{}, errors.New("no")
+			case "empty":
+				return assigner.Plan{}, nil
 			case "hangs":
 				return b.Plan(in)
 			}
@@ -214,7 +216,7 @@ func TestAssignerThatHangsOrPanicsLeavesTheRestAlone(t *testing.T) {
 		})
 		f.join("a", "b")
 		after(time.Minute)
-		for _, m := range []string{"fails", "panics", "hangs"} {
+		for _, m := range []string{"fails", "panics", "empty", "hangs"} {
 			mode.Store(m)
 			f.join(m)
 			after(10 * time.Second)
@@ -229,7 +231,7 @@ func TestAssignerThatHangsOrPanicsLeavesTheRestAlone(t *testing.T) {
 		mode.Store("good")
 		close(b.free)
 		after(30 * time.Second)
-		f.balanced("a", "b", "fails", "panics", "hangs")
+		f.balanced("a", "b", "fails", "panics", "empty", "hangs")
 	})
 }
 

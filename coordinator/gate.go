@@ -26,6 +26,8 @@ func (l *loop) heed(b batch, now time.Duration) {
 	for key := range b.keys {
 		j := l.jobs.waiting[key]
 		switch {
+		case l.jobs.all[key] == nil:
+			l.planSoon(now)
 		case j == nil:
 		case j.asked:
 			j.opened = true // the answer under way may be older than the release
@@ -35,6 +37,7 @@ func (l *loop) heed(b batch, now time.Duration) {
 	}
 	if b.all {
 		l.lookAgain()
+		l.planSoon(now)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"time"
 
 	"github.com/tenure-go/tenure/assigner"
@@ -23,6 +22,7 @@ type planning struct {
 	// again is when a plan that depends on owners is made again although nothing else changed, until
 	// everything is where it belongs; 0 when it is. wait is the present distance.
 	again, wait time.Duration
+	listed      time.Duration // when the owners were last asked for
 	err         error
 }
 
@@ -52,7 +52,7 @@ func (l *loop) planIfDue(now time.Duration) {
 	if want != p.basis {
 		p.wait = 0
 	}
-	p.basis, p.again = want, 0
+	p.basis, p.again, p.listed = want, 0, now
 	in := assigner.Input{Workloads: l.cat.workloads, Instances: instancesOf(l.beat.members), Policy: l.e.policy}
 	if !l.calm && in.Policy.Freeze == "" {
 		in.Policy.Freeze = "the fleet has not settled"
@@ -85,6 +85,9 @@ func (e *engine) makePlan(ctx context.Context, gate *call.Gate, in assigner.Inpu
 			in.Owners[own.Key] = e.self.ID
 		}
 		in.InFlight = inFlight(before, in)
+		if in.Policy.Budget > 0 && len(in.InFlight) > 0 && in.Policy.Freeze == "" {
+			in.Policy.Freeze = "the moves of the last round are under way"
+		}
 	}
 	plan, err := e.assigner.Plan(in)
 	if err == nil && len(plan.Targets)+len(plan.Unplaceable) != len(in.Workloads) {
@@ -143,9 +146,13 @@ func (l *loop) planned(got planned, took time.Duration, err error) {
 	} else {
 		p.take(got.plan, l.e.self.ID)
 		l.dirty = true
-		if l.e.lister != nil && !matches(got.plan, got.owners) {
+		switch {
+		case l.e.lister == nil:
+		case !matches(got.plan, got.owners):
 			p.wait = min(max(2*p.wait, l.e.timing.HeartbeatInterval), againMost*l.e.timing.HeartbeatInterval)
 			p.again = now + l.e.spread(p.wait)
+		case got.plan.Deferred > 0: // by the policy's budget: the next round
+			p.again = now + l.e.spread(l.e.timing.HeartbeatInterval)
 		}
 	}
 	l.showPlan(took)
@@ -153,15 +160,29 @@ func (l *loop) planned(got planned, took time.Duration, err error) {
 }
 
 func (p *planning) take(plan assigner.Plan, self instance.ID) {
-	before := p.mine
+	if plan.Digest != p.plan.Digest {
+		p.wait = 0 // somebody's work has moved: more may be to come
+	}
 	p.plan, p.mine = plan, make(map[string]struct{}, len(p.mine))
 	for _, t := range plan.Targets {
 		if t.Instance == self {
 			p.mine[t.Key] = struct{}{}
 		}
 	}
-	if !maps.Equal(before, p.mine) {
-		p.wait = 0
+}
+
+// planSoon has the plan looked over after a release that was not expected here: an instance which
+// saw the fleet at another moment may have let go of what nobody else plans to take. A plan per
+// interval is the most that hints can cause.
+func (l *loop) planSoon(now time.Duration) {
+	p := &l.plan
+	if l.e.lister == nil {
+		return
+	}
+	interval := l.e.timing.HeartbeatInterval
+	at := max(now+interval/8, p.listed+interval)
+	if p.again == 0 || at < p.again {
+		p.again = at
 	}
 }
 

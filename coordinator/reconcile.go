@@ -27,9 +27,7 @@ func (l *loop) reconcile() {
 	for _, j := range l.jobs.all {
 		l.review(j)
 	}
-	if l.beat.failing {
-		return // takes nothing new
-	}
+	// Where heartbeats fail, what is new waits; see look.
 	for key := range l.plan.mine {
 		if _, listed := l.cat.items[key]; listed && l.jobs.all[key] == nil {
 			l.jobs.wait(key)

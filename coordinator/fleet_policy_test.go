@@ -1,0 +1,118 @@
+package coordinator_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenure-go/tenure/assigner"
+	"github.com/tenure-go/tenure/coordinator"
+)
+
+func TestBudgetMovesAFewAtATimeUntilAllIsEven(t *testing.T) {
+	bubble(t, 10, func(t *testing.T, f *fleet) {
+		f.cfg.Policy.Budget = 1
+		f.join("a")
+		after(time.Minute)
+		f.join("b")
+		most := 0
+		for range 600 {
+			had := f.witness.loads()["a"]
+			after(100 * time.Millisecond)
+			most = max(most, had-f.witness.loads()["a"])
+		}
+		if most > 1 {
+			t.Errorf("%d workloads moved at once, the budget is 1", most)
+		}
+		f.balanced("a", "b")
+	})
+}
+
+// A rolling update starts each new instance before it stops an old one: every workload moves once.
+func TestRollingUpdateMovesEachWorkloadOnce(t *testing.T) {
+	bubble(t, 12, func(t *testing.T, f *fleet) {
+		version := func(v string) func(*coordinator.Config) {
+			return func(c *coordinator.Config) { c.Instance.Version = v }
+		}
+		for i := range 4 {
+			f.add(fmt.Sprint("old-", i), version("1")).start(context.Background())
+		}
+		after(time.Minute)
+		f.balanced("old-0", "old-1", "old-2", "old-3")
+		before := f.starts()
+		for i := range 4 {
+			f.add(fmt.Sprint("new-", i), version("2")).start(context.Background())
+			after(20 * time.Second)
+			if err := f.leave(fmt.Sprint("old-", i)); err != nil {
+				t.Error(err)
+			}
+			after(20 * time.Second)
+		}
+		after(time.Minute)
+		f.balanced("new-0", "new-1", "new-2", "new-3")
+		if moves := f.starts() - before; moves != 12 {
+			t.Errorf("%d moves for 12 workloads", moves)
+		}
+	})
+}
+
+// Every assigner in one fleet test: joins, a leave and a crash end in what its plan says.
+func TestEveryAssigner(t *testing.T) {
+	for _, a := range []assigner.Assigner{
+		assigner.Sticky{}, assigner.Weighted{}, assigner.Balanced{}, assigner.Rendezvous{}, assigner.Rendezvous{CapPercent: 110},
+		assigner.Primary{}, assigner.Primary{Rollout: true},
+	} {
+		t.Run(fmt.Sprintf("%T%v", a, a), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 24)
+				f.cfg.Assigner = a
+				f.join("a", "b", "c")
+				after(time.Minute)
+				f.asPlanned()
+				f.join("d")
+				after(30 * time.Second)
+				f.asPlanned()
+				if err := f.leave("b"); err != nil {
+					t.Error(err)
+				}
+				after(30 * time.Second)
+				f.asPlanned()
+				f.crash("c")
+				f.nodes["c"].stop()
+				delete(f.nodes, "c")
+				after(30 * time.Second)
+				f.asPlanned()
+				f.close()
+			})
+		})
+	}
+}
+
+// asPlanned fails unless every workload runs where every instance's plan says.
+func (f *fleet) asPlanned() {
+	f.t.Helper()
+	owners := f.witness.owners()
+	for id, n := range f.nodes {
+		plan := n.Snapshot().Plan.Plan
+		if len(plan.Targets) != len(f.keys) {
+			f.t.Errorf("the plan of %s places %d of %d workloads", id, len(plan.Targets), len(f.keys))
+		}
+		for _, target := range plan.Targets {
+			if owners[target.Key] != string(target.Instance) {
+				f.t.Errorf("%s plans %s for %s, and %q runs it", id, target.Key, target.Instance, owners[target.Key])
+			}
+		}
+	}
+}
+
+// starts is how often work was started in all.
+func (f *fleet) starts() (n int) {
+	f.witness.mu.Lock()
+	defer f.witness.mu.Unlock()
+	for _, c := range f.witness.starts {
+		n += c
+	}
+	return n
+}
