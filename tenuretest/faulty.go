@@ -25,8 +25,14 @@ func Faulty(t testing.TB, store coordinator.Store) (coordinator.Store, *Faults) 
 	if store == nil {
 		t.Fatalf("Faulty: the store is nil")
 	}
-	f := &Faults{t: t, calls: map[Op]int{}, streams: map[*stream]struct{}{}}
+	way, f := faulty(t, store)
 	t.Cleanup(f.end)
+	return way, f
+}
+
+// faulty is Faulty for those who end the faults themselves.
+func faulty(t testing.TB, store coordinator.Store) (coordinator.Store, *Faults) {
+	f := &Faults{t: t, calls: map[Op]int{}, streams: map[*stream]struct{}{}}
 	if s, ok := store.(*coordinator.Separate); ok && s != nil {
 		store = *s
 	}

@@ -93,7 +93,7 @@ func start(t testing.TB, work runner.Work, cfg JobConfig, store *memory.Store) *
 		t: t, cfg: cfg, work: work, memory: store,
 		began: make(chan struct{}), returned: make(chan struct{}), ended: make(chan struct{}),
 	}
-	way, faults := Faulty(t, store.Handle())
+	way, faults := faulty(t, store.Handle())
 	j.faults = faults
 	spec := runner.Spec{Key: cfg.Key, Work: j.run}
 	if cfg.Drainable != nil {

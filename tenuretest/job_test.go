@@ -298,8 +298,8 @@ func TestJobHelpersFailWithAReason(t *testing.T) {
 			tenuretest.Start(t, polite, tenuretest.JobConfig{}).Next()
 		}, []string{"Next", "still lasts"}},
 		"wait for what nobody stops": {func(t testing.TB) {
-			_ = tenuretest.Start(t, polite, tenuretest.JobConfig{Patience: time.Hour}).Wait()
-		}, []string{"has not returned within 1h0m0s", "nobody has told it to", "tenuretest_test.polite"}},
+			_ = tenuretest.Start(t, polite, tenuretest.JobConfig{Patience: 10 * time.Minute}).Wait()
+		}, []string{"has not returned within 10m0s", "nobody has told it to", "tenuretest_test.polite"}},
 		"failure that nobody looked at": {func(t testing.TB) {
 			j := tenuretest.Start(t, func(context.Context, *runner.Term) error { return fmt.Errorf("disk full") }, tenuretest.JobConfig{})
 			<-j.Done()
