@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -29,6 +30,7 @@ func (s *Store) run(ctx context.Context, sc *script, keys []string, args ...stri
 
 func (s *Store) answer(sc *script, raw any, err error) (reply, error) {
 	if err != nil {
+		s.look(err)
 		return nil, mapped(sc.name, err)
 	}
 	r, ok := raw.([]any)
@@ -41,6 +43,15 @@ func (s *Store) answer(sc *script, raw any, err error) (reply, error) {
 			"the fleet %q was written with version %s; run a version of Tenure that speaks it", s.cfg.Fleet, theirs))
 	}
 	return r, nil
+}
+
+// look has a cluster's client find out anew where things are, after a node did not answer. By itself it
+// does so once a minute and after redirections: until then it would ask a dead master.
+func (s *Store) look(err error) {
+	cluster, ok := s.client.(*redis.ClusterClient)
+	if _, answered := errors.AsType[redis.Error](err); ok && !answered {
+		cluster.ReloadState(context.Background()) // it returns at once, and reloads at most every 200 ms
+	}
 }
 
 // evaluator is what runs a script: a client, or a pipeline that also waits for replicas.

@@ -45,6 +45,7 @@ func (s *Store) Watch(ctx context.Context, f func(lease.Change)) error {
 			f(c)
 		case err := <-failed:
 			if ctx.Err() == nil {
+				s.look(err)
 				return mapped("watch", err)
 			}
 			return ended("watch", ctx)
