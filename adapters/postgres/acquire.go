@@ -24,8 +24,8 @@ const (
 	// keys keeps them from waiting for each other crosswise.
 	sqlInsert = `WITH ` + settled + `, ` + me + `
 		INSERT INTO {s}.lease (fleet, key, token, session, incarnation, since)
-		SELECT $1, w.key, greatest(f.token_floor + 1, ` + nowUS + `), $2, f.incarnation, clock_timestamp()
-		FROM unnest($3::text[]) w(key), f, me
+		SELECT $1, w.key, greatest(f.token_floor + 1, {us:c.now}), $2, f.incarnation, c.now
+		FROM unnest($3::text[]) w(key), f, me, (SELECT clock_timestamp() AS now) c
 		WHERE NOT EXISTS (SELECT FROM {s}.lease l WHERE l.fleet = $1 AND l.key = ANY($3::text[]) AND l.key = w.key)
 		ORDER BY w.key COLLATE "C"
 		ON CONFLICT DO NOTHING`
@@ -45,9 +45,9 @@ const (
 		WHERE l.fleet = $1 AND l.key = ANY($3::text[])
 			AND (l.session IS NULL OR l.incarnation <> f.incarnation OR o.lapsed_in IS NOT NULL OR l.revoked_until <= clock_timestamp())
 		ORDER BY l.key FOR UPDATE OF l SKIP LOCKED), u AS (
-		UPDATE {s}.lease l SET token = greatest(l.token + 1, ` + nowUS + `), session = $2, incarnation = f.incarnation,
-			since = clock_timestamp(), revoked_until = NULL
-		FROM f WHERE l.fleet = $1 AND l.key = ANY(ARRAY(SELECT key FROM k)) RETURNING l.key, l.token, {us:l.since} AS since)
+		UPDATE {s}.lease l SET token = greatest(l.token + 1, {us:c.now}), session = $2, incarnation = f.incarnation,
+			since = c.now, revoked_until = NULL
+		FROM f, (SELECT clock_timestamp() AS now) c WHERE l.fleet = $1 AND l.key = ANY(ARRAY(SELECT key FROM k)) RETURNING l.key, l.token, {us:l.since} AS since)
 		SELECT f.incarnation, 0, u.token, u.since, ` + standing + ` FROM f` + wanted + ` LEFT JOIN u ON u.key = w.key`
 	// The same question without a grant, for a freeze.
 	sqlStanding = `WITH f AS MATERIALIZED (SELECT incarnation, {us:frozen_until - clock_timestamp()} AS left_us FROM {s}.fleet

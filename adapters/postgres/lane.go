@@ -81,6 +81,7 @@ func boundConnect(cfg *pgx.ConnConfig) {
 func sqlConnConfig(ctx context.Context, db *sql.DB) (cfg *pgx.ConnConfig, err error) {
 	err = sqlLane{db}.do(ctx, func(c *pgx.Conn) error {
 		cfg = c.Config()
+		cfg.OnNotification = nil // of that one connection
 		return nil
 	})
 	return cfg, err

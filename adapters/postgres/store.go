@@ -142,6 +142,7 @@ func build(fleet string, cfg Config, bulk lane, from *pgxpool.Config) (*Store, e
 		}
 		s.listen = direct
 	}
+	s.listen.OnNotification = nil // another's handler would get what this connection waits for
 	boundConnect(s.listen)
 	if cfg.Connections > 0 {
 		own, err := ownPool(from, cfg.Connections)
