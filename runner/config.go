@@ -24,7 +24,8 @@ type Config struct {
 	// Logger receives what happens; nil means silent.
 	Logger *slog.Logger
 	// Observers are told of events: each may implement StateObserver, WorkObserver, StuckObserver
-	// and StatusObserver, and the observers of package lease. The others of its kinds are ignored.
+	// and StatusObserver, and the observers of package lease. What is none of them is ignored, so that
+	// one list can be given to every engine.
 	Observers []any
 	// OnStuck is called when a worker has ignored its cancellation for HardStop: its key is kept from
 	// everybody for as long as it runs here and its lease is renewed. Ending the process is a fair

@@ -88,7 +88,11 @@ func (s *Set) refresh() error {
 		return err
 	}
 	for _, key := range sortedKeys(s.workloads) {
-		s.forget(s.workloads[key]) // its stuck worker has returned since
+		w := s.workloads[key] // its stuck worker has returned since, or it finished by itself
+		if r := w.run.Load(); r != nil {
+			s.report(w, r)
+		}
+		s.forget(w)
 	}
 	clear(s.yielding)
 	s.pub = newPublisher()

@@ -69,6 +69,9 @@ func TestStuckWorkerAtTheEndOfRun(t *testing.T) {
 		if err := r.Run(t.Context()); err != nil {
 			t.Errorf("second Run after the worker returned: %v", err)
 		}
+		if w := rec.works.get(); len(w) != 2 || !w[0].Forced || w[0].End != EndLost {
+			t.Errorf("the end of the stuck term: %+v", w)
+		}
 	})
 }
 
