@@ -81,20 +81,22 @@ type units struct {
 	of   []int32 // workload -> unit, in the order of the units' keys
 }
 
-// unitsOf names each unit by its partition and by what restricts its workloads.
+// unitsOf finds the units: workloads of one partition that are restricted alike.
 func (a Partition) unitsOf(x *Index) units {
+	type identity struct {
+		partition uint64
+		sel       int32
+		pin       instance.ID
+	}
 	u := units{of: make([]int32, len(x.key))}
-	number := map[Workload]int32{}
+	number := map[identity]int32{}
 	for w := range x.key {
-		unit := Workload{
-			Key:      strconv.FormatUint(x.hash[w]%uint64(a.count()), 10),
-			Requires: x.selectors[x.sel[w]],
-			Pin:      x.pinOf[int32(w)],
-		}
-		n, ok := number[unit]
+		id := identity{x.hash[w] % uint64(a.count()), x.sel[w], x.pinOf[int32(w)]}
+		n, ok := number[id]
 		if !ok {
 			n = int32(len(u.list))
-			u.list, number[unit] = append(u.list, unit), n
+			unit := Workload{Key: strconv.FormatUint(id.partition, 10), Requires: x.selectors[id.sel], Pin: id.pin}
+			u.list, number[id] = append(u.list, unit), n
 		}
 		u.of[w] = n
 	}
