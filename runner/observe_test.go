@@ -146,6 +146,16 @@ func TestTheLogSaysTheTimingOnceAndThenWhatHappens(t *testing.T) {
 	})
 }
 
+func TestTenThousandStartsBeforeRunLoseNoEvents(t *testing.T) {
+	set := mustSet(t, newStore(t), "a", Config{Observers: []any{&recorder{}}})
+	for i := range 10_000 {
+		mustStart(t, set, Spec{Key: fmt.Sprint("job", i), Work: untilDrain})
+	}
+	if n := set.events.Dropped(); n != 0 {
+		t.Errorf("%d dropped", n)
+	}
+}
+
 func TestABurstLosesNoEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)

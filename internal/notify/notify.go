@@ -11,8 +11,9 @@ import (
 )
 
 // Most is how many events may wait. Beyond it the oldest are dropped: an observer that
-// hangs for ever costs its own events, not the process's memory.
-const Most = 8192
+// hangs for ever costs its own events, not the process's memory. It holds what ten thousand
+// workloads that start or stop at once have to tell.
+const Most = 1 << 16
 
 // Queue is a bounded first-in-first-out of functions. The zero value is ready.
 // It is safe for concurrent use; Post never blocks.
