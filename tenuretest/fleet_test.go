@@ -109,14 +109,10 @@ func TestPausedInstanceIsTakenOverAndFindsOut(t *testing.T) {
 		ended := map[instance.ID]error{}
 		var f *tenuretest.Fleet[int]
 		f = tenuretest.NewFleet(t, jobs(1), func(ctx context.Context, term *runner.Term, _ int) error {
-			id := term.Lease().Owner
-			select {
-			case <-term.Draining():
-			case <-ctx.Done():
-				mu.Lock()
-				defer mu.Unlock()
-				ended[id] = context.Cause(ctx)
-			}
+			<-ctx.Done()
+			mu.Lock()
+			defer mu.Unlock()
+			ended[term.Lease().Owner] = context.Cause(ctx)
 			return nil
 		}, tenuretest.FleetConfig{})
 		f.Start("a", "b")
@@ -135,6 +131,7 @@ func TestPausedInstanceIsTakenOverAndFindsOut(t *testing.T) {
 		}
 		mu.Unlock()
 		f.Resume(first)
+
 		mu.Lock()
 		if !errors.Is(ended[first], lease.ErrLost) || len(ended) != 1 {
 			t.Errorf("after the pause: %v", ended)
