@@ -91,7 +91,7 @@ func runnerUp(a Assigner, in Input, without instance.ID, key string) (instance.I
 func (x *Index) excluded(w int32) []Exclusion {
 	var list []Exclusion
 	for i := range x.inst {
-		why := ""
+		var why string
 		switch c := x.classOf[w]; {
 		case !x.match[x.sel[w]].has(int32(i)):
 			why = fmt.Sprintf("its labels do not satisfy %s", x.selectors[x.sel[w]])

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tenure-go/tenure/assigner"
 	"pgregory.net/rapid"
+
+	"github.com/tenure-go/tenure/assigner"
 )
 
 // shape says which features a random fleet has.
@@ -66,9 +67,9 @@ func drawInstance(t *rapid.T, s shape, id string) assigner.Instance {
 // drawOwner gives a workload an owner, mostly a skewed choice of the living.
 func drawOwner(t *rapid.T, s shape, in assigner.Input, key string, m int) {
 	owner := rapid.IntRange(-2, m-1).Draw(t, "owner")
-	switch {
-	case owner == -2:
-	case owner == -1:
+	switch owner {
+	case -2:
+	case -1:
 		in.Owners[key] = "gone"
 	default:
 		in.Owners[key] = in.Instances[owner].ID

@@ -5,8 +5,9 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/tenure-go/tenure/assigner"
 	"pgregory.net/rapid"
+
+	"github.com/tenure-go/tenure/assigner"
 )
 
 // TestIndexAnswersLikeAFreshOne changes everything that an index can be told and compares each plan

@@ -2,6 +2,7 @@ package assigner_test
 
 import (
 	"math/big"
+	"slices"
 
 	"github.com/tenure-go/tenure/assigner"
 )
@@ -39,10 +40,8 @@ func counted(in assigner.Input, w assigner.Workload) int {
 			if m.Phase != assigner.Active {
 				return i // a held instance keeps what it has
 			}
-			for _, may := range mayGet(in, w) {
-				if may == i {
-					return i
-				}
+			if slices.Contains(mayGet(in, w), i) {
+				return i
 			}
 		}
 	}

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/tenure-go/tenure/assigner"
 	"pgregory.net/rapid"
+
+	"github.com/tenure-go/tenure/assigner"
 )
 
 func TestPartitionProperties(t *testing.T) {

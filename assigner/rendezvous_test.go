@@ -6,8 +6,9 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/tenure-go/tenure/assigner"
 	"pgregory.net/rapid"
+
+	"github.com/tenure-go/tenure/assigner"
 )
 
 func TestRendezvousProperties(t *testing.T) {

@@ -111,8 +111,8 @@ func cutRequirement(s string) (part, after string, more bool) {
 }
 
 func parseRequirement(s string) (requirement, bool) {
-	if open := strings.IndexByte(s, '('); open >= 0 {
-		return parseSet(s[:open], s[open+1:])
+	if before, list, found := strings.Cut(s, "("); found {
+		return parseSet(before, list)
 	}
 	if name, value, found := strings.Cut(s, "!="); found {
 		return equality(name, value, true)

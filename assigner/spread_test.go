@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/tenure-go/tenure/assigner"
 	"pgregory.net/rapid"
+
+	"github.com/tenure-go/tenure/assigner"
 )
 
 // crowd returns how many workloads of a group one instance has at most.

@@ -5,8 +5,9 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/tenure-go/tenure/assigner"
 	"pgregory.net/rapid"
+
+	"github.com/tenure-go/tenure/assigner"
 )
 
 // TestStickyEqualsBruteForce tries every plan of small fleets with all features at once.
