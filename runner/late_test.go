@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenure-go/tenure/internal/clock"
 	"github.com/tenure-go/tenure/lease"
+	"github.com/tenure-go/tenure/status"
 )
 
 // asleep is a machine whose sleep the test chooses: timers know nothing of it.
@@ -141,5 +142,62 @@ func TestHangingStatusStoreDelaysEachReleaseByOneCallOnly(t *testing.T) {
 		}
 		close(let)
 		pass(time.Minute)
+	})
+}
+
+// The grant was made, and the loop hears of it only after the stop.
+func TestAGrantThatMeetsItsStopStartsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newStore(t)
+		store.fault(func(_ context.Context, op string) error {
+			if op == "Acquire" {
+				time.Sleep(time.Second)
+			}
+			return nil
+		})
+		var ran atomic.Int64
+		set := mustSet(t, store, "a", Config{})
+		mustStart(t, set, Spec{Key: "job", Work: func(context.Context, *Term) error { ran.Add(1); return nil }})
+		s := begin(t, set.Run)
+		set.post(func() {
+			time.Sleep(1500 * time.Millisecond) // the grant comes meanwhile
+			set.stop(set.workloads["job"])
+		})
+		pass(5 * time.Second)
+		if ran.Load() != 0 {
+			t.Error("work started after its stop")
+		}
+		if held, err := store.Leases(t.Context()); err != nil || len(held) > 0 {
+			t.Errorf("still held: %v, %v", held, err)
+		}
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestALeaseIsKeptUntilItsLastStatusIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newStore(t)
+		store.fault(func(_ context.Context, op string) error {
+			if op == "PutStatus" {
+				time.Sleep(time.Second) // slow, and within its bound
+			}
+			return nil
+		})
+		set := mustSet(t, store, "a", Config{Status: store})
+		mustStart(t, set, Spec{Key: "job", Work: untilDrain})
+		s := begin(t, set.Run)
+		pass(5 * time.Second)
+		set.Stop("job")
+		pass(5 * time.Second)
+		trace := store.noted()
+		said, let := slices.Index(trace, string(status.Inactive)), slices.Index(trace, "release")
+		if said < 0 || let < said {
+			t.Errorf("order: %v", trace)
+		}
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
 	})
 }

@@ -1,10 +1,12 @@
 package mutants
 
+import "slices"
+
 // model runs the incarnation model long enough to find any ablation.
 var model = []string{"-model.runs=3000"}
 
 func all() []mutant {
-	return append(keeperMutants(), incarnationMutants()...)
+	return slices.Concat(keeperMutants(), incarnationMutants(), runnerMutants())
 }
 
 // keeperMutants break the keeper's own rules.
@@ -43,6 +45,27 @@ func keeperMutants() []mutant {
 		{"idle_session_kept", []edit{
 			{"lease/schedule.go", "if k.idle(now) {", "if false {"},
 		}, "lease", "TestNoSession", nil},
+		{"one_gate_for_all_calls", []edit{
+			{"lease/answers.go", "call.Do(ctx, &k.gates[r.lane], r.op,", "call.Do(ctx, &k.gates[0], r.op,"},
+		}, "lease", "TestOneKindOfCall", nil},
+		{"outdated_answer_believed", []edit{
+			{"lease/answers.go", "err = <-a.heard", "<-a.heard; err = a.err"},
+		}, "lease", "TestCheckBelieves", nil},
+		{"verified_before_an_unknown_renewal", []edit{
+			{"lease/answers.go", "k.doubts++ // a Verify", "k.doubts += 0 // a Verify"},
+		}, "lease", "TestPerKeyRenewal", nil},
+		{"granted_after_an_unknown_renewal", []edit{
+			{"lease/answers.go", "k.end(l.Key, l.Token) // its grant", "_ = l // its grant"},
+		}, "lease", "TestPerKeyRenewal", nil},
+		{"missed_lock_not_asked_for_again", []edit{
+			{"lease/perkey.go", "case now == round:", "case now >= round:"},
+		}, "lease", "TestPerKeyRenewal", nil},
+		{"seen_end_forgotten", []edit{
+			{"lease/hold.go", "h.passed.Store(true)", ""},
+		}, "lease", "TestTermThatWasSeen", nil},
+		{"lapses_reopened_in_a_tight_loop", []edit{
+			{"lease/run.go", "max(k.line.Now()+open.wait, begun+k.timing.backoff(0))", "max(k.line.Now()+open.wait, begun)"},
+		}, "lease", "TestSessionsThatLapse", []string{"-test.timeout=10s"}},
 	}
 }
 
