@@ -146,9 +146,11 @@ func (f *fleet) work(id string) coordinator.Work[string] {
 			return ctx.Err()
 		case <-term.Draining():
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(f.linger):
+		if f.linger > 0 { // an expired timer may crash the race detector of Go 1.26 in a bubble
+			select {
+			case <-ctx.Done():
+			case <-time.After(f.linger):
+			}
 		}
 		return nil
 	}
