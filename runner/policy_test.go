@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenure-go/tenure/drain"
 	"github.com/tenure-go/tenure/status"
 )
 
@@ -200,6 +201,23 @@ func TestErrorsOtherThanTheCancellationAreKept(t *testing.T) {
 		}
 		if w := rec.works.get()[0]; w.Err != errWork || w.End != EndStopped || !w.Forced {
 			t.Errorf("%+v", w)
+		}
+	})
+}
+
+func TestWorkMaySayThatItWasDrained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newStore(t)
+		r := mustRunner(t, store, "a", func(_ context.Context, term *Term) error {
+			<-term.Draining()
+			return drain.ErrDraining
+		}, Config{Restart: Never})
+		s := begin(t, r.Run)
+		if left := r.LeaseState(); left.Held != 1 || left.Left != 9*time.Second {
+			t.Errorf("%+v", left)
+		}
+		if err := s.stop(); err != nil {
+			t.Errorf("Run: %v", err)
 		}
 	})
 }

@@ -142,6 +142,25 @@ func TestRequestDrainThatNeverReturnsIsNamedWhenRunEnds(t *testing.T) {
 	})
 }
 
+func TestRequestDrainThatNeverReturnsEndsADrainedRunnerAllTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		let := make(chan struct{})
+		r, err := New(newStore(t), "a", Spec{Key: "job", Work: untilDrain, Drainable: drainable(func() { <-let })}, Config{Timing: exact})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := begin(t, r.Run)
+		began := time.Now()
+		_ = r.BeginDrain(t.Context())
+		<-r.Drained()
+		if err := s.wait(); !errors.Is(err, ErrStuck) || time.Since(began) != exact.HardStop {
+			t.Errorf("Run: %v after %v", err, time.Since(began))
+		}
+		close(let)
+		synctest.Wait()
+	})
+}
+
 func TestLeaseIsRenewedWhileDrainingSoThatNobodyTakesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
