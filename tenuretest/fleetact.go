@@ -1,6 +1,7 @@
 package tenuretest
 
 import (
+	"slices"
 	"testing/synctest"
 
 	"github.com/tenure-go/tenure/coordinator"
@@ -114,10 +115,8 @@ func (f *Fleet[W]) must(id instance.ID, what string, in ...condition) *member[W]
 	if m == nil {
 		f.t.Fatalf("%s: there is no instance %q; Start it first", what, id)
 	}
-	for _, c := range in {
-		if m.is(c) {
-			return m
-		}
+	if slices.ContainsFunc(in, m.is) {
+		return m
 	}
 	f.t.Fatalf("%s: the instance %q is %s", what, id, m.now)
 	return nil
