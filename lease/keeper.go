@@ -153,7 +153,7 @@ func (k *Keeper) Timing() Timing { return k.timing }
 
 // State is a snapshot of a keeper for people and health checks.
 type State struct {
-	Session     string        // ID of the present session; empty while none is needed
+	Session     string        // ID of the present session; empty while there is none. One that holds nothing lapses unrenewed
 	Held        int           // live terms
 	Left        time.Duration // until the session's local deadline without another renewal
 	Incarnation uint64        // newest seen

@@ -18,8 +18,12 @@ func TestNoSessionIsKeptWhileNothingIsHeld(t *testing.T) {
 		after(time.Millisecond)
 		b.claim("job", &user{})
 		after(5 * time.Second)
-		if id := b.keeper.State().Session; id != "" {
-			t.Error("a waiter keeps a session")
+		if b.keeper.State().Session == "" {
+			t.Error("a waiter has dropped its session, which is good for another try")
+		}
+		after(4 * time.Second)
+		if b.keeper.State().Session != "" {
+			t.Error("a waiter keeps a session that is over")
 		}
 		was := w.count("Acquire")
 		after(10 * time.Minute)
@@ -28,6 +32,9 @@ func TestNoSessionIsKeptWhileNothingIsHeld(t *testing.T) {
 		}
 		if w.count("Renew") > 0 {
 			t.Error("a waiter renews")
+		}
+		if w.count("CloseSession") > 0 {
+			t.Error("a waiter closes its session, which wakes up every other waiter")
 		}
 		a.end()
 		b.end()

@@ -79,10 +79,14 @@ func (k *Keeper) due(now time.Duration) []request {
 		return out
 	}
 	if k.idle(now) {
-		// Nothing hangs off it: end it, and open another when one is needed. If the call fails, it lapses.
-		k.session = nil
-		k.lanes = [lanes]lane{}
-		return append(out, request{op: "CloseSession", lane: besideClose, session: s, sent: now, limit: k.timing.CallTimeout})
+		// Nothing hangs off it: it serves what is tried while it has time enough left, and lapses
+		// unrenewed. To close it would hint to every waiter of the fleet that something may be free,
+		// and each refused try would then close a session in turn, without end.
+		if now >= k.useless(s) {
+			k.session = nil
+			k.lanes = [lanes]lane{}
+		}
+		return out
 	}
 	if free(laneRenew) {
 		add(request{op: "Renew", lane: laneRenew})
@@ -106,12 +110,17 @@ func (k *Keeper) due(now time.Duration) []request {
 	return out
 }
 
-// idle reports whether the session serves nothing and will not within a renew interval.
+// useless is when an idle session has too little left for another call.
+func (k *Keeper) useless(s *session) time.Duration {
+	return time.Duration(s.deadline.Load()) - k.timing.CallTimeout
+}
+
+// idle reports whether the session serves nothing now.
 func (k *Keeper) idle(now time.Duration) bool {
 	if len(k.holds) > 0 || len(k.releases) > 0 || k.lanes[laneAcquire].busy {
 		return false
 	}
-	if len(k.queue) > 0 && k.queue[0].nextTry <= now+k.timing.RenewInterval {
+	if len(k.queue) > 0 && k.queue[0].nextTry <= now {
 		return false
 	}
 	for _, e := range k.entries {
@@ -188,7 +197,11 @@ func (k *Keeper) until(now time.Duration) time.Duration {
 		return max(next-now, 0)
 	}
 	at(time.Duration(s.deadline.Load()))
-	lane(laneRenew, now)
+	if k.idle(now) {
+		at(k.useless(s))
+	} else {
+		lane(laneRenew, now)
+	}
 	if len(k.queue) > 0 {
 		lane(laneAcquire, k.queue[0].nextTry)
 	}
