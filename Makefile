@@ -68,6 +68,29 @@ deps: ## The import order of the packages, and what the core may depend on
 bench-once: ## Every benchmark, one iteration each: they still run
 	TENURE_REQUIRE_SERVERS=1 $(GO) test -run='^$$' -bench=. -benchtime=1x work
 
+##@ Measured claims of the README
+
+# Without this, tests allow for machines that do other things as well while they test.
+MEASURE = TENURE_MEASURE=1 TENURE_REQUIRE_SERVERS=1 $(GO) test -count=1 -v ./sample -run
+
+.PHONY: sample-check
+sample-check: ## Balance within 3 s, failover within TTL + 1 s, nobody twice after a pause or a wipe
+	$(MEASURE) '^(TestFleet|TestPaused|TestWiped)'
+
+.PHONY: sample-handovers
+sample-handovers: servers ## The median of at least 200 graceful handovers on a private Redis
+	$(MEASURE) '^TestHandovers'
+
+SEEDS ?= 20
+FOR ?= 60s
+.PHONY: sample-chaos
+sample-chaos: ## SEEDS=20 runs of random chaos, FOR=60s each; STORE=redis://... for a server of yours
+	$(GO) build -o bin/sample ./sample
+	@bad=0; for seed in $$(seq 1 $(SEEDS)); do \
+		bin/sample -for $(FOR) -chaos -json -seed $$seed $(if $(STORE),-store $(STORE)) 2>bin/chaos.log >bin/chaos.ndjson \
+			|| { bad=1; cp bin/chaos.ndjson bin/chaos-$$seed.ndjson; cp bin/chaos.log bin/chaos-$$seed.log; }; \
+		echo "seed $$seed $$(tail -n 1 bin/chaos.ndjson)"; done; exit $$bad
+
 ##@ Longer
 
 .PHONY: bench

@@ -20,17 +20,8 @@ func (r *run) rollout(ctx context.Context) error {
 	}
 	before := r.witness.Moves()
 	for _, old := range r.fleet.Active() {
-		name, err := r.fleet.Add(secondVersion)
-		if err != nil {
+		if err := r.replace(ctx, old, secondVersion); err != nil {
 			return err
-		}
-		if err := r.until(ctx, func() bool { return r.witness.Takes(name) }); err != nil {
-			return fmt.Errorf("%s did not join: %w", name, err)
-		}
-		select {
-		case <-r.fleet.Drain(old):
-		case <-ctx.Done():
-			return context.Cause(ctx)
 		}
 	}
 	if err := r.even(ctx); err != nil {
@@ -38,6 +29,23 @@ func (r *run) rollout(ctx context.Context) error {
 	}
 	r.moves = new(float64(r.witness.Moves()-before) / float64(len(r.options.catalogue)))
 	return nil
+}
+
+// replace puts a pod of the version in the place of an old one.
+func (r *run) replace(ctx context.Context, old, version string) error {
+	name, err := r.fleet.Add(version)
+	if err != nil {
+		return err
+	}
+	if err := r.until(ctx, func() bool { return r.witness.Takes(name) }); err != nil {
+		return fmt.Errorf("%s did not join: %w", name, err)
+	}
+	select {
+	case <-r.fleet.Drain(old):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // even waits until every workload has an owner and the load of all active pods is balanced within one.
