@@ -122,7 +122,7 @@ func TestSessionsThatLapseAtOnceAreNotReopenedInATightLoop(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		w := newWire(s)
 		w.set(func(_ context.Context, op string, do func() error) error {
-			time.Sleep(time.Microsecond) // virtual; so that a tight loop ends
+			time.Sleep(time.Millisecond) // virtual; so that a tight loop ends
 			if op == "Acquire" {
 				return fmt.Errorf("refused: %w", lease.ErrSessionLapsed)
 			}

@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,14 +14,24 @@ import (
 type slowLocks struct {
 	*locks
 	began time.Time
+
+	turn  sync.Mutex
 	delay func(key string) time.Duration
 }
 
 func (s *slowLocks) TryAcquireOrRenew(ctx context.Context, key, owner string, ttl time.Duration) (uint64, bool, error) {
+	s.turn.Lock()
 	d := s.delay(key)
+	s.turn.Unlock()
 	token, ok, err := s.locks.TryAcquireOrRenew(ctx, key, owner, ttl)
 	time.Sleep(d) // virtual
 	return token, ok, err
+}
+
+func (s *slowLocks) slow(delay func(key string) time.Duration) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.delay = delay
 }
 
 func (l *locks) failing(key string) {
@@ -54,13 +65,13 @@ func TestPerKeyRenewalExtendsNoLockThatItDidNotReach(t *testing.T) {
 		"taken before the renewal, answered after it": func(_ *testing.T, l *slowLocks, r *rig) *user {
 			after(2050 * time.Millisecond)
 			first := true
-			l.delay = func(key string) time.Duration {
+			l.slow(func(key string) time.Duration {
 				if key == "job" && first {
 					first = false
 					return 1970 * time.Millisecond
 				}
 				return 0
-			}
+			})
 			u := r.claim("job", &user{})
 			after(2100 * time.Millisecond)
 			l.failing("job")
@@ -68,13 +79,13 @@ func TestPerKeyRenewalExtendsNoLockThatItDidNotReach(t *testing.T) {
 		},
 		"not renewed while its batch is on its way": func(_ *testing.T, l *slowLocks, r *rig) *user {
 			after(2050 * time.Millisecond)
-			l.delay = func(key string) time.Duration {
+			l.slow(func(key string) time.Duration {
 				if key == "slow" && time.Since(l.began) < 4*time.Second {
 					l.failing("job")
 					return 1970 * time.Millisecond
 				}
 				return 0
-			}
+			})
 			u := r.claim("job", &user{})
 			r.claim("slow", &user{})
 			after(2100 * time.Millisecond)
@@ -83,15 +94,15 @@ func TestPerKeyRenewalExtendsNoLockThatItDidNotReach(t *testing.T) {
 		"verified before the renewal, answered after it": func(_ *testing.T, l *slowLocks, r *rig) *user {
 			u := r.claim("job", &user{})
 			after(1900 * time.Millisecond)
-			l.delay = func(key string) time.Duration {
+			l.slow(func(key string) time.Duration {
 				if time.Since(l.began) < 3*time.Second {
 					return 2200 * time.Millisecond
 				}
 				return 0
-			}
+			})
 			go func() { _ = u.hold().Check(context.Background()) }()
 			after(time.Millisecond)
-			l.delay = func(string) time.Duration { return 0 }
+			l.slow(func(string) time.Duration { return 0 })
 			l.failing("job")
 			after(3 * time.Second)
 			return u
