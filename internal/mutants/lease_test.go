@@ -43,7 +43,7 @@ func keeperMutants() []mutant {
 			{"internal/call/call.go", "case <-ctx.Done():\n\t}", "case a := <-done:\n\t\treturn a.v, a.err\n\t}"},
 		}, "lease", "TestTermEnds|TestCheck", []string{"-test.timeout=20s"}},
 		{"idle_session_kept", []edit{
-			{"lease/schedule.go", "if k.idle(now) {", "if false {"},
+			{"lease/schedule.go", "if k.idle(now) {\n\t\t// Nothing hangs off it", "if false {\n\t\t// Nothing hangs off it"},
 		}, "lease", "TestNoSession", nil},
 		{"one_gate_for_all_calls", []edit{
 			{"lease/answers.go", "call.Do(ctx, &k.gates[r.lane], r.op,", "call.Do(ctx, &k.gates[0], r.op,"},
