@@ -82,9 +82,11 @@ const (
 func (e *engine) watch(ctx context.Context, w lease.Watcher) {
 	wait := watchMin
 	for ctx.Err() == nil {
-		err := w.Watch(ctx, func(c lease.Change) {
-			wait = watchMin
-			e.hint(c)
+		_, err := shielded(func() (struct{}, error) {
+			return struct{}{}, w.Watch(ctx, func(c lease.Change) {
+				wait = watchMin
+				e.hint(c)
+			})
 		})
 		if ctx.Err() != nil {
 			return

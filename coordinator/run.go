@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/tenure-go/tenure/internal/call"
@@ -167,29 +168,24 @@ func (e *engine) finish(err error) {
 	e.mu.Unlock()
 }
 
-// accompany starts what runs beside the loop and returns a channel that counts their ends.
+// accompany starts what runs beside the loop, and returns a channel that is closed when it has ended.
 func (e *engine) accompany(ctx context.Context) <-chan struct{} {
-	side := make(chan struct{}, 2)
-	go func() { e.events.Run(ctx); side <- struct{}{} }()
-	w := e.store.registryWatcher()
-	go func() {
-		if w != nil {
-			e.watch(ctx, w)
-		}
-		side <- struct{}{}
-	}()
-	return side
+	var side sync.WaitGroup
+	side.Go(func() { e.events.Run(ctx) })
+	if w := e.store.registryWatcher(); w != nil {
+		side.Go(func() { e.watch(ctx, w) })
+	}
+	ended := make(chan struct{})
+	go func() { side.Wait(); close(ended) }()
+	return ended
 }
 
-// await waits for them. Both end promptly unless user code hangs, which must not hang the caller.
-func (e *engine) await(side <-chan struct{}) {
+// await waits for it. It ends promptly unless user code hangs, which must not hang the caller.
+func (e *engine) await(ended <-chan struct{}) {
 	timer := e.clock.NewTimer(e.timing.CallTimeout)
 	defer timer.Stop()
-	for range 2 {
-		select {
-		case <-side:
-		case <-timer.C():
-			return
-		}
+	select {
+	case <-ended:
+	case <-timer.C():
 	}
 }
