@@ -19,12 +19,12 @@ func (s *scales) lower() (moved bool) {
 	stock := s.newStock()
 	heaps := make([]*loadHeap, len(s.x.classes))
 	for _, i := range donors {
-		items := stock.of(i)
-		for _, w := range items {
-			moved = s.tryLower(w, i, above, heaps, true) || moved
+		items := stock.byWeight(i)
+		for _, it := range items {
+			moved = s.tryLower(it.w, i, above, heaps, true) || moved
 		}
-		for _, w := range slices.Backward(items) {
-			moved = s.place[w] == i && s.tryLower(w, i, above, heaps, false) || moved
+		for _, it := range slices.Backward(items) {
+			moved = s.place[it.w] == i && s.tryLower(it.w, i, above, heaps, false) || moved
 		}
 	}
 	return moved
@@ -70,33 +70,37 @@ func (s *scales) raise() (moved bool) {
 	donors, _ := s.active(func(i int32) bool { return s.load[i] > s.level[i] })
 	stock := s.newStock()
 	for _, to := range slices.Backward(needy) {
-		for s.load[to] < s.level[to] && s.fill(to, donors, stock) {
-			moved = true
+		moved = s.fill(to, donors, stock) || moved
+	}
+	return moved
+}
+
+// fill gives one instance what it needs, and reports whether it got anything. Loads of donors only
+// fall and that of the receiver only rises, so a donor that has nothing fitting is done with.
+func (s *scales) fill(to int32, donors []int32, stock *stock) (moved bool) {
+	for n := 0; n < len(donors) && s.load[to] < s.level[to]; {
+		from := donors[n]
+		if s.load[from] <= s.level[from] {
+			return moved // and so have all that follow
+		}
+		w := stock.take(from, to)
+		if w == none {
+			n++
+			continue
+		}
+		s.shift(w, to)
+		moved = true
+		for at := n; at+1 < len(donors) && s.fuller(donors[at+1], donors[at]) < 0; at++ {
+			donors[at], donors[at+1] = donors[at+1], donors[at]
 		}
 	}
 	return moved
 }
 
-// fill gives one workload to an instance, and reports whether there was one. It keeps donors in order.
-func (s *scales) fill(to int32, donors []int32, stock *stock) bool {
-	for n, from := range donors {
-		if s.load[from] <= s.level[from] {
-			return false
-		}
-		for k, w := range stock.of(from) {
-			weight := s.x.weight[w]
-			if s.load[to]+weight > s.level[to] || s.load[from]-weight < s.low(from) || !s.improves(weight, from, to) || !s.x.classes[s.x.classOf[w]].set.has(to) {
-				continue
-			}
-			stock.lists[from] = slices.Delete(stock.lists[from], k, k+1)
-			s.shift(w, to)
-			for ; n+1 < len(donors) && s.fuller(donors[n+1], donors[n]) < 0; n++ {
-				donors[n], donors[n+1] = donors[n+1], donors[n]
-			}
-			return true
-		}
-	}
-	return false
+// fits reports whether a weight fits below the receiver's level and above the giver's lower band.
+// Where a weight fits, every smaller one does.
+func (s *scales) fits(weight int64, from, to int32) bool {
+	return s.load[to]+weight <= s.level[to] && s.load[from]-weight >= s.low(from) && s.improves(weight, from, to)
 }
 
 // active lists the active instances that a test picks, the fullest first, and as a set.
@@ -115,62 +119,4 @@ func (s *scales) active(pick func(int32) bool) (list []int32, set bitset) {
 // fuller orders instances by load for their capacity, the fullest first.
 func (s *scales) fuller(a, b int32) int {
 	return cmp.Or(cmp.Compare(s.load[b]*s.x.capacity[a], s.load[a]*s.x.capacity[b]), cmp.Compare(s.x.rank[a], s.x.rank[b]))
-}
-
-// stock lists the workloads that an instance could give away. The lists are made when asked for.
-type stock struct {
-	s     *scales
-	start []int32 // instance -> where its workloads begin in all
-	all   []int32
-	lists map[int32][]int32
-}
-
-func (s *scales) newStock() *stock {
-	st := &stock{s: s, start: make([]int32, len(s.x.inst)+1), all: make([]int32, len(s.place)), lists: map[int32][]int32{}}
-	for _, i := range s.place {
-		if i != none {
-			st.start[i+1]++
-		}
-	}
-	for i := range s.x.inst {
-		st.start[i+1] += st.start[i]
-	}
-	next := slices.Clone(st.start)
-	for w, i := range s.place {
-		if i != none {
-			st.all[next[i]] = int32(w)
-			next[i]++
-		}
-	}
-	return st
-}
-
-// of returns what an instance could give away, the heaviest first. Workloads in their cool-down, on
-// their way, or without another instance to go to are not among it.
-func (st *stock) of(i int32) []int32 {
-	if list, ok := st.lists[i]; ok {
-		return list
-	}
-	type item struct {
-		weight int64
-		score  uint64 // pseudo-random for this instance, so that not the same workloads move each time
-		w      int32
-	}
-	s, items := st.s, []item{}
-	for _, w := range st.all[st.start[i]:st.start[i+1]] {
-		c := s.x.classOf[w]
-		resting := s.at[w] != none && (s.x.cool[w] || s.x.flight[w] != none)
-		if c != none && len(s.x.classes[c].members) > 1 && !resting {
-			items = append(items, item{s.x.weight[w], Score(s.x.hash[w], s.x.instHash[i]), w})
-		}
-	}
-	slices.SortFunc(items, func(a, b item) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.score, b.score), cmp.Compare(a.w, b.w))
-	})
-	list := make([]int32, len(items))
-	for n := range items {
-		list[n] = items[n].w
-	}
-	st.lists[i] = list
-	return list
 }

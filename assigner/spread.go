@@ -62,22 +62,35 @@ func (s *spread) slots() []int32 {
 }
 
 // solve finds the numbers with the least imbalance and, among those, the fewest moves. One class
-// is solved by share alone. Several are shared one after the other, those with the fewest
-// instances first, which is a good beginning and, where their instances overlap, no more than
-// that: rebalance and settle then improve it until nothing better exists.
+// is solved by share alone. With several, what has a place keeps it and the rest is shared out on
+// top, class after class, those with the fewest instances first. That is a beginning and, where
+// classes overlap, no more than that: rebalance and settle improve it until nothing better exists.
 func (s *spread) solve() {
+	if len(s.classes) == 1 {
+		s.want[0] = s.x.share(s.members(0), s.have[0], s.load, s.n[0])
+		return
+	}
 	order := identity(len(s.classes))
 	slices.SortFunc(order, func(a, b int32) int {
 		size := func(k int32) int { return len(s.members(k)) }
 		return cmp.Or(cmp.Compare(size(a), size(b)), cmp.Compare(a, b))
 	})
+	missing := slices.Clone(s.n)
+	for k := range s.classes {
+		for _, i := range s.members(int32(k)) {
+			s.load[i] += int64(s.have[k][i])
+			missing[k] -= int(s.have[k][i])
+		}
+	}
+	nothing := make([]int32, len(s.x.inst))
 	for _, k := range order {
-		s.want[k] = s.x.share(s.members(k), s.have[k], s.load, s.n[k])
+		s.want[k] = s.x.share(s.members(k), nothing, s.load, missing[k])
+		for _, i := range s.members(k) {
+			s.want[k][i] += s.have[k][i]
+		}
 	}
-	if len(s.classes) > 1 {
-		s.rebalance()
-		s.settle()
-	}
+	s.rebalance()
+	s.settle()
 }
 
 func (s *spread) members(k int32) []int32 { return s.x.classes[s.classes[k]].members }
