@@ -13,7 +13,7 @@ import (
 // chaos does to a fleet at random what happens to fleets.
 type chaos struct {
 	fleet *fleet
-	wipe  func(context.Context) error
+	wipe  func(context.Context) error // nil: the store does not lose data
 	rand  *rand.Rand
 	pods  int // how many there should be
 	ttl   time.Duration
@@ -46,7 +46,7 @@ func (c *chaos) run(ctx context.Context) {
 			if len(active) < c.pods+2 {
 				c.add()
 			}
-		default:
+		case c.wipe != nil:
 			at := witness.Now()
 			if err := c.wipe(ctx); err != nil {
 				c.note("wipe", err)

@@ -140,7 +140,7 @@ func TestWipedStore(t *testing.T) {
 	r.addPods(t, 2)
 	r.evenWithin(t, 3*time.Second+slack())
 	before := r.witness.Owners()
-	if err := r.host.Wipe(t.Context()); err != nil {
+	if err := r.host.wipe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(2 * r.options.timing.LeaseTTL) // the freeze, and as long again

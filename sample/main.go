@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/redis/go-redis/v9/logging"
 )
@@ -42,6 +43,7 @@ func runFleet(args []string) int {
 			return status
 		}
 	}
-	fmt.Fprintf(os.Stderr, "sample: %v\n", err)
+	// Some drivers spread an error over several lines.
+	fmt.Fprintf(os.Stderr, "sample: %s\n", strings.Join(strings.Fields(err.Error()), " "))
 	return exitUsage
 }

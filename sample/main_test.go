@@ -90,6 +90,7 @@ func TestWrongUseIsOneLineAndStartsNothing(t *testing.T) {
 		{"unknown store", []string{"-store", "mysql://localhost/x"}, `"mysql" is not one of redis, rediss`},
 		{"no URL", []string{"-store", "redis://user:secret@%zz"}, "not a URL"},
 		{"unreachable store", []string{"-store", "redis://:secret@127.0.0.1:1/0"}, "connection refused"},
+		{"unreachable database", []string{"-store", "postgres://me:secret@127.0.0.1:1/x"}, "connection refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cmd, stdout, stderr := program(t, c.args...)

@@ -57,7 +57,7 @@ func newRun(o options, s *screen) (*run, error) {
 	r := &run{options: o, screen: s}
 	name := fmt.Sprintf("sample-%d-%x", os.Getpid(), rand.Uint64())
 	var err error
-	if r.host, err = openHost(context.Background(), o.store, name, o.timing.LeaseTTL); err != nil {
+	if r.host, err = openHost(o.store, name, o.timing.LeaseTTL); err != nil {
 		return nil, err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -173,7 +173,7 @@ func (r *run) act(end <-chan struct{}) error {
 
 func (r *run) chaos() *chaos {
 	return &chaos{
-		fleet: r.fleet, wipe: r.host.Wipe, rand: rand.New(rand.NewPCG(r.options.seed, 1)),
+		fleet: r.fleet, wipe: r.host.wipe, rand: rand.New(rand.NewPCG(r.options.seed, 1)),
 		pods: r.options.pods, ttl: r.options.timing.LeaseTTL, notes: r.screen,
 	}
 }
