@@ -22,6 +22,9 @@ func (s *Set) drive(ctx context.Context, untilIdle bool) error {
 	if err := s.begin(ctx, calls, untilIdle); err != nil {
 		return err
 	}
+	if ctx.Err() != nil {
+		s.windDown() // before the keeper asks for anything
+	}
 	var queues sync.WaitGroup
 	queues.Go(func() { s.events.Run(calls) })
 	queues.Go(func() { s.alarms.Run(calls) })
@@ -129,6 +132,9 @@ func (s *Set) loop(ctx context.Context) {
 func (s *Set) windDown() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.stopping {
+		return
+	}
 	s.stopping = true
 	s.deadline = s.line.Now() + s.timing.DrainTimeout + s.timing.HardStop
 	s.logs(slog.LevelInfo, "runner stopping", slog.String("owner", string(s.owner)), slog.Int("working", s.working))

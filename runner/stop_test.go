@@ -97,6 +97,19 @@ func TestRunWithAnEndedContextTouchesNothing(t *testing.T) {
 	})
 }
 
+func TestSetThatRunsWithAnEndedContextTouchesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newStore(t)
+		set := mustSet(t, store, "a", Config{Status: store})
+		mustStart(t, set, Spec{Key: "one", Work: never(t)}, Spec{Key: "two", Work: never(t)})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := set.Run(ctx); err != nil || len(store.calls) != 0 || len(set.Keys()) != 0 {
+			t.Errorf("%v, calls %v, keys %v", err, store.calls, set.Keys())
+		}
+	})
+}
+
 func TestRunnerThatDrainsAlreadyEndsWithoutTouchingTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
