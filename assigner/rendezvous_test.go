@@ -106,7 +106,7 @@ func TestRendezvousSpreadsShortKeys(t *testing.T) {
 	}
 	// One fleet could be luck. Random throws of 10 000 into 10 have a fullest of 1.049 on average.
 	sum := 0.0
-	const fleets = 40
+	const fleets = 20
 	for f := range fleets {
 		in := streams(10_000, 10)
 		for i := range in.Instances {

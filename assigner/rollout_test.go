@@ -150,7 +150,7 @@ func TestRollingUpdateWithSurgeMovesEachWorkloadOnce(t *testing.T) {
 			{pods: 10, workloads: 997, step: 1, surge: true, kill: kill},
 			{pods: 10, workloads: 1003, step: 3, surge: true, kill: kill},
 			{pods: 100, workloads: 1_000, step: 1, surge: true, kill: kill},
-			{pods: 100, workloads: 9_973, step: 25, surge: true, kill: kill},
+			{pods: 100, workloads: 2_973, step: 25, surge: true, kill: kill},
 			{pods: 100, workloads: 1_097, step: 25, surge: true, single: true, kill: kill},
 		} {
 			t.Run(fmt.Sprintf("%+v", u), func(t *testing.T) {
