@@ -15,7 +15,9 @@ import (
 )
 
 // address is what clients dial: a name that is pointed at another server in a fail-over.
-type address struct{ at atomic.Pointer[redistest.Server] }
+type address struct {
+	at atomic.Pointer[redistest.Server]
+}
 
 func (a *address) options() *redis.Options {
 	o := patient("127.0.0.1:1")
@@ -30,6 +32,7 @@ func (a *address) options() *redis.Options {
 // master comes back as a replica, and is promoted in turn. Expected both times: a freeze, every
 // term that is still alive goes on, nobody gets what another one holds.
 func TestFaultPromotionAndFailBack(t *testing.T) {
+	t.Parallel()
 	first := redistest.Start(t)
 	second := redistest.StartReplica(t, first)
 	name := &address{}
@@ -71,6 +74,7 @@ func TestFaultPromotionAndFailBack(t *testing.T) {
 
 // A planned switch loses nothing; the promoted server is another one all the same.
 func TestFaultPlannedFailover(t *testing.T) {
+	t.Parallel()
 	master := redistest.Start(t)
 	replica := redistest.StartReplica(t, master)
 	name := &address{}
@@ -88,6 +92,7 @@ func TestFaultPlannedFailover(t *testing.T) {
 // Sentinel promotes by itself, and the client follows. Sessions must outlive the fail-over: here it takes a
 // second and more, so that terms may end; but none may overlap, and all keys find an owner.
 func TestFaultSentinel(t *testing.T) {
+	t.Parallel()
 	master := redistest.Start(t)
 	redistest.StartReplica(t, master)
 	sentinel := redistest.StartSentinel(t, master, 500*time.Millisecond)
@@ -110,6 +115,7 @@ func TestFaultSentinel(t *testing.T) {
 // A cluster moves the fleet's slot to another node, key by key; meanwhile scripts fail with TRYAGAIN.
 // Expected: the move is over before sessions lapse, and no term ends.
 func TestFaultClusterSlotMigration(t *testing.T) {
+	t.Parallel()
 	c := redistest.StartCluster(t, time.Second)
 	f := startFleet(t, 3, 6, func(int) redis.UniversalClient { return c.Client(faultTTL / 4) })
 	before, in := f.settle(), f.incarnation()
@@ -122,6 +128,7 @@ func TestFaultClusterSlotMigration(t *testing.T) {
 
 // A cluster loses the master of the fleet's slot; its replica takes over.
 func TestFaultClusterLosesAMaster(t *testing.T) {
+	t.Parallel()
 	c := redistest.StartCluster(t, 500*time.Millisecond)
 	f := startFleet(t, 3, 6, func(int) redis.UniversalClient { return c.Client(faultTTL / 4) })
 	before, in := f.settle(), f.incarnation()

@@ -29,7 +29,7 @@ var minimalACL = []any{
 	"~{tenure:fleet}:*", "&{tenure:fleet}:hints",
 	"+evalsha", "+eval", "+time", "+info", "+publish", "+subscribe", "+ping",
 	"+hget", "+hmget", "+hset", "+hdel", "+hlen", "+hgetall", "+hexists", "+hscan", "+hrandfield",
-	"+get", "+set", "+zadd", "+zrem", "+zscore", "+zrangebyscore",
+	"+get", "+set", "+zadd", "+zrem", "+zscore", "+zrange", "+zrangebyscore",
 }
 
 // everything calls each method once and fails the test where one fails.
@@ -70,6 +70,7 @@ func TestMinimalACLIsEnough(t *testing.T) {
 // Without the right to the channel there are no hints, and everything else works: no call fails, and
 // none is carried out by half.
 func TestFaultACLWithoutChannel(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	o := as(server, "deaf", "+@all", "~*", "resetchannels")
 	everything(t, open(t, redistest.Client(t, o), redisstore.Config{Fleet: "quiet"}))
@@ -90,6 +91,7 @@ func TestFaultACLWithoutChannel(t *testing.T) {
 
 // Without INFO a wipe is still noticed; only a restart with old data would not be, and Check says so.
 func TestFaultACLWithoutInfo(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	o := as(server, "blind", "+@all", "-info", "~*", "&*")
 	f := startFleet(t, 3, 6, func(int) redis.UniversalClient { return redistest.Client(t, o) })
@@ -108,6 +110,7 @@ func TestFaultACLWithoutInfo(t *testing.T) {
 // The server's memory is full and nothing may be evicted. Expected: what is held is kept, members stay
 // members, and only new grants fail; afterwards all goes on.
 func TestFaultMemoryIsFull(t *testing.T) {
+	t.Parallel()
 	server, f := onServer(t, "--maxmemory-policy", "noeviction")
 	before, in := f.settle(), f.incarnation()
 	self := registry.Self{Instance: instance.Instance{ID: "i"}}
@@ -136,6 +139,7 @@ func TestFaultMemoryIsFull(t *testing.T) {
 // A server that may evict anything is refused, unless that is accepted. Then what it evicts is noticed, and
 // nothing has two owners.
 func TestFaultEviction(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, "--maxmemory", "4mb", "--maxmemory-policy", "allkeys-random")
 	strict := open(t, server.Client(), redisstore.Config{Fleet: "strict"})
 	for name, err := range map[string]error{
@@ -186,6 +190,7 @@ func prefixed(c *redis.Client, prefix string) *redis.Client {
 
 // No key is built inside a script, so a hook that rewrites keys reaches all of them.
 func TestFaultPrefixingHook(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	everything(t, open(t, prefixed(server.Client(), "app:"), redisstore.Config{Fleet: "fleet"}))
 	for _, key := range server.Admin("KEYS", "*").([]any) {
@@ -210,6 +215,7 @@ func TestFaultPrefixingHook(t *testing.T) {
 // The application has taken every connection of the pool. Expected: calls end with their context, nothing is
 // lost that a shorter wait would have kept, and a client of its own spares Tenure all of this.
 func TestFaultPoolIsExhausted(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	o := server.Options()
 	o.PoolSize, o.PoolTimeout = 2, time.Hour
@@ -240,6 +246,7 @@ func TestFaultPoolIsExhausted(t *testing.T) {
 
 // A script of somebody else keeps the server busy. BUSY is an unknown outcome like any other.
 func TestFaultBusyServer(t *testing.T) {
+	t.Parallel()
 	server, f := onServer(t, "--busy-reply-threshold", "50")
 	before := f.settle()
 	c := redistest.Client(t, server.Options())

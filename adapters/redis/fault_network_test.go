@@ -13,6 +13,7 @@ import (
 // connections cut. The witness watches for overlaps and falling tokens. Expected besides: once the network
 // is healthy, every key has an owner, and the server never believed that it had lost data.
 func TestFaultNetwork(t *testing.T) {
+	t.Parallel()
 	length := 12 * time.Second
 	if testing.Short() {
 		length = 3 * time.Second

@@ -22,6 +22,7 @@ func onServer(t *testing.T, args ...string) (*redistest.Server, *fleet) {
 
 // The server forgets its scripts at a restart, a fail-over, or when told to: nobody notices.
 func TestFaultScriptFlush(t *testing.T) {
+	t.Parallel()
 	server, f := onServer(t)
 	before, in := f.settle(), f.incarnation()
 	for end := time.Now().Add(faultTTL); time.Now().Before(end); time.Sleep(3 * time.Millisecond) {
@@ -35,6 +36,7 @@ func TestFaultScriptFlush(t *testing.T) {
 
 // All data is gone while everybody lives. Expected: a freeze, and every holder keeps what it has.
 func TestFaultFlushAll(t *testing.T) {
+	t.Parallel()
 	server, f := onServer(t)
 	before, in := f.settle(), f.incarnation()
 	server.Admin("FLUSHALL")
@@ -54,6 +56,7 @@ func TestFaultFlushAll(t *testing.T) {
 
 // One record is deleted by hand. Expected: the counts tell, and its holder keeps it.
 func TestFaultRecordDeletedByHand(t *testing.T) {
+	t.Parallel()
 	server, f := onServer(t)
 	for _, key := range []string{leasesKey, sessionsKey} {
 		before, in := f.settle(), f.incarnation()
@@ -67,6 +70,7 @@ func TestFaultRecordDeletedByHand(t *testing.T) {
 
 // The server restarts without any data. Expected: as after a wipe.
 func TestFaultRestartWithoutData(t *testing.T) {
+	t.Parallel()
 	server, f := onServer(t)
 	before, in := f.settle(), f.incarnation()
 	server.Stop()
@@ -80,6 +84,7 @@ func TestFaultRestartWithoutData(t *testing.T) {
 // The server restarts from a snapshot that is older than the latest grants. Expected: the present
 // holders keep their terms, though the snapshot names others.
 func TestFaultRestartFromAnOldSnapshot(t *testing.T) {
+	t.Parallel()
 	server, f := onServer(t)
 	old := f.settle()
 	server.Admin("SAVE")
@@ -108,6 +113,7 @@ func TestFaultRestartFromAnOldSnapshot(t *testing.T) {
 // The server stands still and comes back. Expected: a short pause costs nothing; a long one ends every
 // term at its local deadline, before anybody else could get the key.
 func TestFaultStoppedServer(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		pause time.Duration
 		keep  bool

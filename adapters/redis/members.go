@@ -61,6 +61,7 @@ func (r reply) beat(id instance.ID, ttl time.Duration) (v registry.View, err err
 		if v.NextExpiry, err = left(next, now); err != nil {
 			return v, err
 		}
+		v.NextExpiry = max(v.NextExpiry, time.Microsecond) // one that was not cleared away yet is due at once
 	}
 	if v.Unchanged = len(r) <= 5; !v.Unchanged {
 		v.Members, err = r.members(5, now)

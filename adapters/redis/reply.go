@@ -8,8 +8,8 @@ import (
 	"github.com/tenure-go/tenure/lease"
 )
 
-// reply is a script's answer: texts, and lists of texts. Scripts answer no numbers, since Redis would
-// cut them to whole ones of 64 bits at best, and no nils, which would end the list.
+// reply is a script's answer: texts, whole numbers below 2^53, and lists of texts. Scripts answer no other
+// numbers, which Redis would cut to whole ones, and no nils, which would end the list.
 type reply []any
 
 func malformed(v any) error {
@@ -36,7 +36,13 @@ func (r reply) list(i int) (reply, error) {
 	return nil, malformed(r)
 }
 
+// integer returns the i-th element as a number; scripts write the ones that they read from records as text.
 func (r reply) integer(i int) (int64, error) {
+	if i < len(r) {
+		if n, ok := r[i].(int64); ok {
+			return n, nil
+		}
+	}
 	s, err := r.text(i)
 	if err != nil {
 		return 0, err

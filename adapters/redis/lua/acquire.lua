@@ -3,45 +3,49 @@
 
 -- A request can arrive long after its sender gave up, out of a stopped server's buffers. Its grant
 -- would be a lease that nobody knows of, for as long as the session lives.
-local until_then = tonumber(ARGV[5])
-if until_then > 0 and now > until_then then return answer('late') end
+local patience = tonumber(ARGV[5])
+if patience > 0 and now > patience then return answer('late') end
 
 local me = session(ARGV[3])
 if not alive(me) then return answer(freeze > 0 and 'unproven' or 'lapsed') end
+local mine = tail(ARGV[3], me, ARGV[4])
 
 local reply = answer('ok')
 local function push(outcome, text, time)
-  reply[#reply + 1] = outcome
-  reply[#reply + 1] = text
-  reply[#reply + 1] = time
+  local n = #reply
+  reply[n + 1], reply[n + 2], reply[n + 3] = outcome, text, time
 end
 
+local stamp = ' ' .. int(now)
 local function grant(key, r)
-  local token = math.max(r and tonumber(r.token) + 1 or 0, floor + 1, now)
-  floor = token
-  put_record(key, {
-    token = int(token), granted = int(now), incarnation = number, revoked = 0,
-    opened = me.opened, session = ARGV[3], owner = ARGV[4]
-  })
-  push('granted', int(token), int(now))
+  floor = math.max(r and tonumber(r.token) + 1 or 0, floor + 1, now)
+  local token = int(floor)
+  write(key, token .. stamp .. mine)
+  push('granted', token, now)
 end
 
-local before = floor
-for i = 7, #ARGV do
-  local key = ARGV[i]
+local function try(key)
+  local text = texts[key]
+  if text then
+    local _, at, token, granted = string.find(text, '^(%d+) (%d+)')
+    if at and string.sub(text, at + 1) == mine then
+      return push('granted', token, granted) -- a repeated call: the same token
+    end
+  end
   local r = record(key)
   local till = r and taken(r) or 0
-  if till > now and r.session == ARGV[3] and r.revoked == 0 then
-    push('granted', r.token, r.granted) -- a repeated call: the same token
-  elseif freeze > 0 or damaged then
-    push('busy', '', int(freeze))
+  if freeze > 0 or damaged then
+    push('busy', '', freeze)
   elseif till > now then
-    push('held', r.owner, int(till - now))
+    push('held', r.owner, till - now)
   else
     grant(key, r)
   end
 end
 
+local before = floor
+load(7, 1)
+for i = 7, #ARGV do try(ARGV[i]) end
 clean()
 if floor ~= before or sweep ~= (marker[10] or '') or ARGV[6] == '1' then save() end
 if damaged then return answer('damaged') end

@@ -1,2 +1,2 @@
 -- Everything that is needed to tell which records live. The caller sorts it out, off the server.
-return {'ok', int(now), redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3])}
+return {'ok', now, redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3])}

@@ -4,6 +4,6 @@ for i = 3, #ARGV do
   local text = redis.call('HGET', KEYS[2], ARGV[i])
   local s = status(text)
   reply[#reply + 1] = s and text or ''
-  reply[#reply + 1] = s and int(s.left) or ''
+  reply[#reply + 1] = s and s.left or ''
 end
 return reply

@@ -6,7 +6,7 @@ local marker = redis.call('HMGET', KEYS[1],
   'schema', 'incarnation', 'history', 'run', 'frozen', 'sessions', 'leases', 'floor', 'maxttl', 'sweep')
 if marker[1] and marker[1] ~= ARGV[1] then return {'schema', marker[1]} end
 
-local number = marker[2] and tonumber(marker[2])
+local incarnation = marker[2]            -- as text; records are compared with it
 local frozen = tonumber(marker[5] or 0)  -- µs until which nothing new is granted
 local open = redis.call('HLEN', KEYS[2]) -- how many sessions and leases there should be
 local held = redis.call('HLEN', KEYS[3])
@@ -19,7 +19,7 @@ local function differs(known, seen) return known and known ~= '' and seen ~= '' 
 
 local cause = ''
 local seen = history()
-if not number then
+if not incarnation then
   cause = 'no marker'
 elseif differs(marker[3], seen) or (thorough and differs(marker[4], run())) then
   cause = 'another server'
@@ -29,18 +29,18 @@ end
 
 if cause ~= '' or most < tonumber(ARGV[2]) then
   most = math.max(most, tonumber(ARGV[2]))
-  redis.call('HSET', KEYS[1], 'maxttl', int(most))
+  redis.call('HSET', KEYS[1], 'maxttl', most)
 end
 if cause ~= '' then
-  number = math.max((number or 0) + 1, now)
+  incarnation = int(math.max(tonumber(incarnation or 0) + 1, now))
   frozen = now + most
-  redis.call('HSET', KEYS[1], 'schema', ARGV[1], 'incarnation', int(number), 'history', seen, 'run', run(),
-    'frozen', int(frozen), 'sessions', int(open), 'leases', int(held), 'floor', int(floor), 'sweep', sweep)
+  redis.call('HSET', KEYS[1], 'schema', ARGV[1], 'incarnation', incarnation, 'history', seen, 'run', run(),
+    'frozen', frozen, 'sessions', open, 'leases', held, 'floor', floor, 'sweep', sweep)
 elseif thorough and seen ~= '' and marker[3] == '' then
   redis.call('HSET', KEYS[1], 'history', seen, 'run', run()) -- the first one who may read INFO
 elseif frozen > now + most then
   frozen = now + most -- the clock was set back: a freeze is never longer than MaxTTL
-  redis.call('HSET', KEYS[1], 'frozen', int(frozen))
+  redis.call('HSET', KEYS[1], 'frozen', frozen)
 end
 local freeze = math.max(frozen - now, 0)
 
@@ -50,11 +50,11 @@ local damaged = false
 
 -- Every answer begins alike: outcome, time, incarnation, freeze left, why a new one has begun.
 local function answer(outcome)
-  return {damaged and 'damaged' or outcome, int(now), int(number), int(freeze), cause}
+  return {damaged and 'damaged' or outcome, now, incarnation, freeze, cause}
 end
 
 -- Writes back what the marker counts. It counts what this client did, not what HLEN says: so a
 -- record that vanished in between is missed by the next script.
 local function save()
-  redis.call('HSET', KEYS[1], 'sessions', int(open), 'leases', int(held), 'floor', int(floor), 'sweep', sweep)
+  redis.call('HSET', KEYS[1], 'sessions', open, 'leases', held, 'floor', floor, 'sweep', sweep)
 end

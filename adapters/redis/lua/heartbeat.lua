@@ -9,13 +9,14 @@ local is = {
   description = ARGV[6]
 }
 put_member(ARGV[3], is)
-redis.call('ZADD', KEYS[3], int(now + tonumber(ARGV[5])), ARGV[3])
+redis.call('ZADD', KEYS[3], now + ARGV[5], ARGV[3])
 if not was or was.text ~= is.text then turn() end
 
-local reply = {'ok', int(now), int(generation), is.text}
-local soon = redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. int(now), '+inf', 'WITHSCORES', 'LIMIT', '0', '2')
-reply[5] = soon[1] ~= ARGV[3] and soon[2] or soon[4] or ''
-if ARGV[10] ~= int(generation) then reply[6], reply[7] = listing() end
+-- The dead are cleared away, so the first two tell who expires next among the others.
+local soon = redis.call('ZRANGE', KEYS[3], 0, 1, 'WITHSCORES')
+local expires = soon[1] ~= ARGV[3] and soon[2] or soon[4] or ''
+local reply = {'ok', now, generation, is.text, expires}
+if ARGV[10] ~= generation then reply[6], reply[7] = listing() end
 
 if not was then
   hint('joined', ARGV[3])

@@ -1,4 +1,4 @@
 bury()
-local reply = {'ok', int(now), int(generation)}
+local reply = {'ok', now, generation}
 reply[4], reply[5] = listing()
 return reply

@@ -24,17 +24,17 @@ end
 
 -- Generations count by the clock, as tokens do: a fleet whose data was lost never answers
 -- "unchanged" to a generation of its former life.
-local generation = tonumber(redis.call('GET', KEYS[4]) or 0)
+local generation = redis.call('GET', KEYS[4]) or '0'
 local function turn()
-  generation = math.max(generation + 1, now)
-  redis.call('SET', KEYS[4], int(generation))
+  generation = int(math.max(generation + 1, now))
+  redis.call('SET', KEYS[4], generation)
 end
 
 -- Removes members whose life has ended. Whoever looks first does it.
 local function bury()
-  local dead = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', int(now), 'LIMIT', '0', '500')
-  for i = 1, #dead do remove(dead[i]) end
-  if #dead > 0 or generation == 0 then turn() end
+  local dead = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, 500)
+  for _, id in ipairs(dead) do remove(id) end
+  if #dead > 0 or generation == '0' then turn() end
 end
 
 -- The whole membership: records, and lives. Dead ones that are still there have no life in it.

@@ -1,5 +1,6 @@
 -- ARGV: 3 session, 4 channel, then key and token of each lease.
 local freed = {}
+load(5, 2)
 for i = 5, #ARGV, 2 do
   local key = ARGV[i]
   local r = record(key)

@@ -5,11 +5,11 @@ local s = session(ARGV[3])
 if not alive(s) and freeze == 0 then return answer('lapsed') end
 
 local known = s
-s = s or {opened = now, revision = 0}
-s.expires = now + tonumber(ARGV[4])
+s = s or {opened = int(now), revision = '0'}
+s.expires = now + ARGV[4]
 put_session(ARGV[3], s)
 if not known then save() end
 
 local reply = answer('ok')
-reply[6] = int(s.revision)
+reply[6] = s.revision
 return reply

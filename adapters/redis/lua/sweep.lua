@@ -3,7 +3,7 @@
 -- where that session's leases are already). The marker keeps "<cursor>/<passes left>".
 local function purge()
   local gone = 0
-  for _, id in ipairs(redis.call('HRANDFIELD', KEYS[2], '16')) do
+  for _, id in ipairs(redis.call('HRANDFIELD', KEYS[2], 16)) do
     local s = session(id)
     if s and s.expires + most <= now then
       open = open - redis.call('HDEL', KEYS[2], id)
@@ -19,9 +19,10 @@ end
 local function clean()
   local cursor, passes = string.match(sweep, '^(%d+)/(%d+)$')
   if not cursor or freeze > 0 then return end
-  local page = redis.call('HSCAN', KEYS[3], cursor, 'COUNT', '100')
+  local page = redis.call('HSCAN', KEYS[3], cursor, 'COUNT', 100)
   for i = 1, #page[2], 2 do
     local key = page[2][i]
+    texts[key] = page[2][i + 1]
     local r = record(key)
     if r and taken(r) == 0 and not damaged then drop_record(key, r) end
   end
@@ -30,6 +31,6 @@ local function clean()
   elseif passes == '1' then
     sweep = ''
   else
-    sweep = '0/' .. int(passes - 1)
+    sweep = '0/1'
   end
 end

@@ -1,0 +1,82 @@
+package redisstore_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	redisstore "github.com/tenure-go/tenure/adapters/redis"
+	"github.com/tenure-go/tenure/adapters/redis/internal/redistest"
+)
+
+// Check finds what weakens the promise, and is silent about what is right.
+func TestCheck(t *testing.T) {
+	good := func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = time.Second, 1 }
+	for name, c := range map[string]struct {
+		args   []string
+		client func(*redis.Options)
+		want   map[string]string
+	}{
+		"a good server":      {[]string{"--appendonly", "yes"}, good, nil},
+		"no persistence":     {nil, good, map[string]string{"appendonly": "no"}},
+		"an evicting server": {[]string{"--appendonly", "yes", "--maxmemory-policy", "allkeys-lru"}, good, map[string]string{"maxmemory-policy": "allkeys-lru"}},
+		"a volatile policy":  {[]string{"--appendonly", "yes", "--maxmemory-policy", "volatile-ttl"}, good, nil},
+		"slow retries": {[]string{"--appendonly", "yes"}, func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = 5*time.Second, 3 },
+			map[string]string{"client option ReadTimeout x (MaxRetries+1)": "20s"}},
+		"no read timeout": {[]string{"--appendonly", "yes"}, func(o *redis.Options) { o.ReadTimeout = -1 },
+			map[string]string{"client option ReadTimeout x (MaxRetries+1)": "none"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Start(t, c.args...)
+			o := server.Options()
+			c.client(o)
+			s := open(t, redistest.Client(t, o), redisstore.Config{Fleet: "fleet"})
+			r, err := s.Check(ctx)
+			must(t, err)
+			expect(t, r, c.want)
+			if len(server.Admin("KEYS", "*").([]any)) != 0 {
+				t.Error("Check wrote something")
+			}
+		})
+	}
+}
+
+func expect(t *testing.T, r redisstore.Report, want map[string]string) {
+	t.Helper()
+	got := map[string]string{}
+	for _, f := range r.Findings {
+		got[f.Setting] = f.Value
+		if f.Meaning == "" || f.Remedy == "" || !strings.Contains(f.String(), f.Remedy) {
+			t.Errorf("a finding without meaning or remedy: %+v", f)
+		}
+	}
+	for setting, value := range want {
+		if got[setting] != value {
+			t.Errorf("Check says of %s %q, want %q", setting, got[setting], value)
+		}
+		delete(got, setting)
+	}
+	if len(got) > 0 {
+		t.Errorf("Check finds fault with %v", got)
+	}
+}
+
+func TestCheckOfReplication(t *testing.T) {
+	master := redistest.Start(t, "--appendonly", "yes")
+	replica := redistest.StartReplica(t, master, "--appendonly", "yes")
+	check := func(server *redistest.Server) redisstore.Report {
+		o := server.Options()
+		o.ReadTimeout = time.Second
+		r, err := open(t, redistest.Client(t, o), redisstore.Config{Fleet: "fleet"}).Check(ctx)
+		must(t, err)
+		return r
+	}
+	expect(t, check(master), map[string]string{"min-replicas-to-write": "0"})
+	expect(t, check(replica), map[string]string{"role": "replica"})
+	master.Admin("CONFIG", "SET", "min-replicas-to-write", "1")
+	master.Admin("CONFIG", "SET", "min-replicas-max-lag", "60")
+	expect(t, check(master), map[string]string{"min-replicas-max-lag": "1m0s"})
+	master.Admin("CONFIG", "SET", "min-replicas-max-lag", "5")
+	expect(t, check(master), nil)
+}
