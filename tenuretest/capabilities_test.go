@@ -253,3 +253,52 @@ func TestFaultsAreSafeForConcurrentUse(t *testing.T) {
 		}
 	})
 }
+
+func TestEveryMethodMeetsTheFaultsOfItsNameAndContract(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, faults, _, s := faulty(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		a := store.(interface {
+			coordinator.Store
+			lease.Lister
+			lease.Revoker
+			lease.Provisioner
+			lease.Watcher
+		})
+		for contract, methods := range map[tenuretest.Op]map[tenuretest.Op]func(){
+			tenuretest.AllLeaseOps: {
+				tenuretest.OpOpenSession:  func() { _, _ = a.OpenSession(ctx, s) },
+				tenuretest.OpAcquire:      func() { _, _ = a.Acquire(ctx, s, nil) },
+				tenuretest.OpRenew:        func() { _, _ = a.Renew(ctx, s) },
+				tenuretest.OpVerify:       func() { _, _ = a.Verify(ctx, s, nil) },
+				tenuretest.OpRelease:      func() { _ = a.Release(ctx, s, nil) },
+				tenuretest.OpCloseSession: func() { _ = a.CloseSession(ctx, s) },
+				tenuretest.OpLeases:       func() { _, _ = a.Leases(ctx) },
+				tenuretest.OpRevoke:       func() { _ = a.Revoke(ctx, "k") },
+				tenuretest.OpProvision:    func() { _ = a.Provision(ctx) },
+				tenuretest.OpWatch:        func() { go func() { _ = a.Watch(ctx, func(lease.Change) {}) }(); synctest.Wait() },
+			},
+			tenuretest.AllRegistryOps: {
+				tenuretest.OpHeartbeat:  func() { _, _ = a.Heartbeat(ctx, registry.Self{}, time.Second, 0) },
+				tenuretest.OpMembers:    func() { _, _ = a.Members(ctx) },
+				tenuretest.OpBeginDrain: func() { _ = a.BeginDrain(ctx, "a") },
+				tenuretest.OpLeave:      func() { _ = a.Leave(ctx, "a") },
+			},
+			tenuretest.AllStatusOps: {
+				tenuretest.OpPutStatus:   func() { _ = a.PutStatus(ctx, "a", time.Second, nil) },
+				tenuretest.OpStatuses:    func() { _, _ = a.Statuses(ctx, nil) },
+				tenuretest.OpAllStatuses: func() { _, _ = a.AllStatuses(ctx) },
+			},
+		} {
+			for op, call := range methods {
+				before := faults.Calls(contract)
+				one := faults.Inject(tenuretest.Fault{Kind: tenuretest.Fail, On: []tenuretest.Op{op}, Times: 1})
+				call()
+				if faults.Calls(op) != 1 || faults.Calls(contract) != before+1 || one.Met() != 1 {
+					t.Errorf("%s of %s: counted %d, of the contract %d, met %d", op, contract, faults.Calls(op), faults.Calls(contract)-before, one.Met())
+				}
+			}
+		}
+		cancel()
+	})
+}

@@ -44,7 +44,10 @@ func TestResetForgetsWhatHasFired(t *testing.T) {
 		timer := newPausable("a").NewTimer(time.Second)
 		<-time.After(time.Second)
 		synctest.Wait()
+		late := timer.(*pausableTimer)
+		before := late.round
 		timer.Reset(time.Hour)
+		late.fire(before) // it was on its way when the Reset came
 		select {
 		case <-timer.C():
 			t.Error("a firing from before the Reset came through")

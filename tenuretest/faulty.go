@@ -22,7 +22,7 @@ import (
 // the test ends, every fault is lifted, and what hangs by then is not carried out.
 func Faulty(t testing.TB, store coordinator.Store) (coordinator.Store, *Faults) {
 	t.Helper()
-	if store == nil {
+	if s, ok := store.(*coordinator.Separate); store == nil || ok && s == nil {
 		t.Fatalf("Faulty: the store is nil")
 	}
 	way, f := faulty(t, store)
@@ -33,7 +33,7 @@ func Faulty(t testing.TB, store coordinator.Store) (coordinator.Store, *Faults) 
 // faulty is Faulty for those who end the faults themselves.
 func faulty(t testing.TB, store coordinator.Store) (coordinator.Store, *Faults) {
 	f := &Faults{t: t, calls: map[Op]int{}, streams: map[*stream]struct{}{}}
-	if s, ok := store.(*coordinator.Separate); ok && s != nil {
+	if s, ok := store.(*coordinator.Separate); ok {
 		store = *s
 	}
 	if s, ok := store.(coordinator.Separate); ok {

@@ -186,6 +186,19 @@ func TestPartitions(t *testing.T) {
 			f.Settled()
 		})
 	})
+	t.Run("registry, and nothing to run", func(t *testing.T) {
+		inFleet(t, 1, func(t *testing.T, f *tenuretest.Fleet[int]) {
+			idle := instance.ID("a")
+			if f.OwnerOf("job-0") == idle {
+				idle = "b"
+			}
+			f.Cut(idle, tenuretest.OpHeartbeat)
+			f.Settled()
+			if v, err := f.Store().Members(t.Context()); err != nil || len(v.Members) != 2 {
+				t.Errorf("the fleet settled with the members %v, %v", v.Members, err)
+			}
+		})
+	})
 	t.Run("status", func(t *testing.T) {
 		inFleet(t, 6, func(t *testing.T, f *tenuretest.Fleet[int]) {
 			f.Cut("a", tenuretest.AllStatusOps)
