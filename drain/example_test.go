@@ -22,8 +22,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	if err := drainer.Drain(context.Background()); err != nil {
-		var timeout *drain.TimeoutError
-		if errors.As(err, &timeout) {
+		if timeout, ok := errors.AsType[*drain.TimeoutError](err); ok {
 			log.Print("still running: ", timeout.Running)
 		}
 		log.Fatal(err)
@@ -49,7 +48,9 @@ func ExampleDrainer_Handler() {
 	answer := httptest.NewRecorder()
 	internal.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/drain", nil))
 	var body drain.Answer
-	json.Unmarshal(answer.Body.Bytes(), &body)
+	if err := json.Unmarshal(answer.Body.Bytes(), &body); err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(answer.Code, body.State, body.Drained)
 	// Output: 200 drained [mail]
 }

@@ -184,7 +184,7 @@ func TestHandlerLiftsTheServersTimeouts(t *testing.T) {
 		d := newDrainer(t, drain.Config{}, newSubject(map[string]time.Duration{"x": 50 * time.Second}))
 		l := pipes{make(chan net.Conn)}
 		server := &http.Server{Handler: handler(t, d, drain.HandlerConfig{}), ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second}
-		go server.Serve(l)
+		go server.Serve(l) //nolint:errcheck // it ends with Close, and says so
 		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 			ours, theirs := net.Pipe()
 			l.conns <- theirs

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/tenure-go/tenure/internal/call"
@@ -210,8 +211,8 @@ func (k *Keeper) renewed(a answer) {
 			k.end(l.Lease.Key, l.Lease.Token) // also where its grant is on its way still
 		}
 	}
-	for i := len(k.holds) - 1; i >= 0; i-- { // downwards, since a lost one's place is taken by the last
-		if h := k.holds[i]; h.passed.Load() {
+	for _, h := range slices.Backward(k.holds) { // downwards, since a lost one's place is taken by the last
+		if h.passed.Load() {
 			k.lose(h, ReasonUnreachable) // somebody saw its deadline pass before this answer came
 		}
 	}

@@ -33,7 +33,9 @@ func Example() {
 	second, _ := store.Acquire(ctx, b, []string{"nightly report"})
 	fmt.Println("b is refused; the owner is", second.Refused[0].Owner)
 
-	store.Release(ctx, a, first.Leases)
+	if err := store.Release(ctx, a, first.Leases); err != nil {
+		log.Fatal(err)
+	}
 	third, _ := store.Acquire(ctx, b, []string{"nightly report"})
 	fmt.Println("b has a higher token:", third.Leases[0].Token > first.Leases[0].Token)
 	// Output:
@@ -50,10 +52,14 @@ func ExampleStore_Restore() {
 		log.Fatal(err)
 	}
 	defer store.Close()
-	store.Provision(ctx) // a new fleet: no freeze at its first start
+	if err := store.Provision(ctx); err != nil { // a new fleet: no freeze at its first start
+		log.Fatal(err)
+	}
 
 	s := lease.NewSession("instance a", 10*time.Second)
-	store.OpenSession(ctx, s)
+	if _, err := store.OpenSession(ctx, s); err != nil {
+		log.Fatal(err)
+	}
 	grant, _ := store.Acquire(ctx, s, []string{"nightly report"})
 
 	store.Restore(nil) // everything is gone

@@ -88,7 +88,7 @@ func TestSlowWatcherIsCoalesced(t *testing.T) {
 		defer cancel()
 		var got []lease.Change
 		stuck, goOn := make(chan bool), make(chan bool)
-		go e.Watch(ctx, func(c lease.Change) {
+		go e.Watch(ctx, func(c lease.Change) { //nolint:errcheck // it ends with ctx
 			if got == nil {
 				close(stuck)
 				<-goOn

@@ -118,11 +118,11 @@ func (e env) beat(self registry.Self, known registry.Generation) registry.View {
 func member(id instance.ID) registry.Self { return registry.Self{Instance: instance.Instance{ID: id}} }
 
 func TestConfig(t *testing.T) {
-	for _, max := range []time.Duration{-1, time.Microsecond, 25 * time.Hour} {
-		_, err := memory.New(memory.Config{MaxTTL: max})
+	for _, most := range []time.Duration{-1, time.Microsecond, 25 * time.Hour} {
+		_, err := memory.New(memory.Config{MaxTTL: most})
 		var invalid *lease.InvalidError
 		if !errors.As(err, &invalid) || invalid.Field != "memory.Config.MaxTTL" {
-			t.Errorf("MaxTTL %v: error is %v", max, err)
+			t.Errorf("MaxTTL %v: error is %v", most, err)
 		}
 	}
 	bubble(t, memory.Config{MaxTTL: ttl}, func(e env) {

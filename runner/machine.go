@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -252,7 +253,7 @@ func (s *Set) logReturn(w *workload, r *run) {
 	if r.err != nil {
 		level = slog.LevelError
 		attrs = append(attrs, slog.Any("error", r.err))
-		if p, ok := r.err.(*PanicError); ok {
+		if p, ok := errors.AsType[*PanicError](r.err); ok {
 			attrs = append(attrs, slog.String("stack", string(p.Stack)))
 		}
 	}

@@ -77,7 +77,7 @@ func newRun(ctx context.Context, h *lease.Hold) *run {
 // loss says that the term is over though its holder did not give it up; nil where it is not. The deadline
 // may have passed without the keeper's notice yet, while the work saw that in Term.Valid.
 func (r *run) loss() *lease.LostError {
-	lost, _ := r.hold.Err().(*lease.LostError)
+	lost, _ := errors.AsType[*lease.LostError](r.hold.Err())
 	if lost == nil && !r.hold.Valid() {
 		lost = &lease.LostError{Lease: r.hold.Lease(), Reason: lease.ReasonUnreachable}
 	}

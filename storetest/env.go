@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -64,10 +65,8 @@ func (e *env) missing() Capability {
 }
 
 func (e *env) has(c Capability) bool {
-	for _, w := range e.cfg.Without {
-		if w == c {
-			return false
-		}
+	if slices.Contains(e.cfg.Without, c) {
+		return false
 	}
 	switch c {
 	case Sessions, Registry, Status:

@@ -108,7 +108,7 @@ func x05(e *env) {
 	l := e.grant(e.a, sa, e.key())
 	before := time.Now()
 	r := e.refused(e.b, sb, l.Key)
-	least, atMost := life.earliest.Sub(time.Now()), life.latest.Sub(before)
+	least, atMost := time.Until(life.earliest), life.latest.Sub(before)
 	e.that(r.RetryAfter >= least-e.unit && r.RetryAfter <= atMost+e.unit,
 		"a session of %v leaves %v to wait, want between %v and %v", most, r.RetryAfter, least-e.unit, atMost+e.unit)
 	for _, ttl := range []time.Duration{most + 1, most + time.Second, 24*time.Hour + 1, 100 * 365 * 24 * time.Hour, math.MaxInt64} {

@@ -133,7 +133,7 @@ func goroutinesLabelled(name string) string {
 		return ""
 	}
 	var found []string
-	for _, g := range strings.Split(all.String(), "\n\n") {
+	for g := range strings.SplitSeq(all.String(), "\n\n") {
 		if strings.Contains(g, name) {
 			found = append(found, g)
 		}

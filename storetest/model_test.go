@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -52,7 +53,6 @@ type modelSession struct {
 	owner    instance.ID
 	ends     time.Time
 	revision uint64
-	closed   bool
 }
 
 type modelLease struct {
@@ -75,9 +75,7 @@ func (s state) clone() state {
 
 func copyMap[K comparable, V any](m map[K]V) map[K]V {
 	c := map[K]V{}
-	for k, v := range m {
-		c[k] = v
-	}
+	maps.Copy(c, m)
 	return c
 }
 

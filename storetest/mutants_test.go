@@ -197,7 +197,7 @@ func TestModel(t *testing.T) {
 func TestMutants(t *testing.T) {
 	for b, ids := range mutants {
 		t.Run(strings.ReplaceAll(string(b), " ", "_"), func(t *testing.T) {
-			for _, id := range strings.Fields(ids) {
+			for id := range strings.FieldsSeq(ids) {
 				if failed, text := trial(t, modelConfig(b), checkByID(t, id)); !failed {
 					t.Errorf("%s passes a store in which %s\n%s", id, b, text)
 				} else if testing.Verbose() {
@@ -267,7 +267,7 @@ func TestEveryCheckCanFail(t *testing.T) {
 	excused := map[string]string{"Z04": "a goroutine that is left behind ends a bubble with a panic: see TestLeak"}
 	found := map[string]bool{}
 	for _, ids := range mutants {
-		for _, id := range strings.Fields(ids) {
+		for id := range strings.FieldsSeq(ids) {
 			found[id] = true
 		}
 	}
