@@ -30,7 +30,7 @@ func bounded[T any](ctx context.Context, s *Store, op string, f func(context.Con
 	case s.closing.Err() != nil:
 		return zero, fmt.Errorf("redisstore: %s: %w", op, lease.ErrClosed)
 	case ctx.Err() != nil:
-		return zero, ended(op, ctx)
+		return zero, ended(ctx, op)
 	case s.gate.abandoned.Load() >= maxAbandoned:
 		return zero, unavailable(op, fmt.Errorf("%d earlier calls have not come back from the Redis client", maxAbandoned))
 	}
@@ -72,5 +72,5 @@ func bounded[T any](ctx context.Context, s *Store, op string, f func(context.Con
 	if s.closing.Err() != nil {
 		return zero, unavailable(op, errClosedMeanwhile)
 	}
-	return zero, ended(op, ctx)
+	return zero, ended(ctx, op)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
 	redisstore "github.com/tenure-go/tenure/adapters/redis"
 	"github.com/tenure-go/tenure/adapters/redis/internal/redistest"
 	"github.com/tenure-go/tenure/instance"

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
 	redisstore "github.com/tenure-go/tenure/adapters/redis"
 	"github.com/tenure-go/tenure/adapters/redis/internal/redistest"
 )

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
 	redisstore "github.com/tenure-go/tenure/adapters/redis"
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
 	"github.com/tenure-go/tenure/lease"
 )
 
@@ -30,7 +31,7 @@ func unavailable(op string, cause error) error {
 }
 
 // ended is the error of a call whose context has ended.
-func ended(op string, ctx context.Context) error {
+func ended(ctx context.Context, op string) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, ctx.Err()) {
 		return unavailable(op, cause)

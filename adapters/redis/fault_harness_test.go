@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
 	redisstore "github.com/tenure-go/tenure/adapters/redis"
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
@@ -80,9 +81,14 @@ func (f *fleet) add(name string, store *redisstore.Store) *holder {
 	h.keeper, err = lease.NewKeeper(store, h.id, lease.KeeperConfig{Timing: faultTiming})
 	must(f.t, err)
 	run, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); h.keeper.Run(run) }()
-	f.t.Cleanup(func() { stop(); <-done })
+	done := make(chan error, 1)
+	go func() { done <- h.keeper.Run(run) }()
+	f.t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			f.t.Errorf("the keeper of %s ended with %v", name, err)
+		}
+	})
 	for _, key := range f.keys {
 		c := &claimant{h: h, key: key}
 		c.mu.Lock()

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
 	redisstore "github.com/tenure-go/tenure/adapters/redis"
 	"github.com/tenure-go/tenure/adapters/redis/internal/redistest"
 	"github.com/tenure-go/tenure/instance"
@@ -177,8 +179,10 @@ func prefixed(c *redis.Client, prefix string) *redis.Client {
 		if name := strings.ToLower(cmd.Name()); name != "eval" && name != "evalsha" {
 			return
 		}
-		n := 0
-		fmt.Sscan(fmt.Sprint(args[2]), &n)
+		n, err := strconv.Atoi(fmt.Sprint(args[2]))
+		if err != nil {
+			panic(err)
+		}
 		for i := 3; i < 3+n; i++ {
 			if key := args[i].(string); !strings.HasPrefix(key, prefix) {
 				args[i] = prefix + key

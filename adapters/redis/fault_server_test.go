@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
 	"github.com/tenure-go/tenure/adapters/redis/internal/redistest"
 	"github.com/tenure-go/tenure/lease"
 )

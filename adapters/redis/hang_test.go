@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
 	redisstore "github.com/tenure-go/tenure/adapters/redis"
 	"github.com/tenure-go/tenure/adapters/redis/internal/redistest"
 	"github.com/tenure-go/tenure/instance"
@@ -100,10 +101,10 @@ func TestLateAcquireGrantsNothing(t *testing.T) {
 func TestSteppedClockIsNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := redistest.StartVirtual(t)
-		s, sess := ready(t, nil, v.Client(), redisstore.Config{})
+		s, _ := ready(t, nil, v.Client(), redisstore.Config{})
 		for i, step := range []time.Duration{time.Minute, -time.Hour, time.Hour} {
 			v.Step(step)
-			sess = lease.NewSession("owner", time.Second)
+			sess := lease.NewSession("owner", time.Second)
 			_, err := s.OpenSession(ctx, sess)
 			must(t, err)
 			v.Step(time.Millisecond * 900)

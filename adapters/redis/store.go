@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
+
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/registry"
 	"github.com/tenure-go/tenure/status"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
 	"github.com/tenure-go/tenure/lease"
 )
 
@@ -29,7 +30,7 @@ func (s *Store) Watch(ctx context.Context, f func(lease.Change)) error {
 		return fmt.Errorf("redisstore: watch: %w", lease.ErrClosed)
 	}
 	if ctx.Err() != nil {
-		return ended("watch", ctx)
+		return ended(ctx, "watch")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -48,9 +49,9 @@ func (s *Store) Watch(ctx context.Context, f func(lease.Change)) error {
 				s.look(err)
 				return mapped("watch", err)
 			}
-			return ended("watch", ctx)
+			return ended(ctx, "watch")
 		case <-ctx.Done():
-			return ended("watch", ctx)
+			return ended(ctx, "watch")
 		case <-s.closing.Done():
 			return fmt.Errorf("redisstore: watch: %w", lease.ErrClosed)
 		}

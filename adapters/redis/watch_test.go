@@ -137,7 +137,9 @@ func TestSlowWatcherIsToldToLook(t *testing.T) {
 	close(block)
 	time.Sleep(100 * time.Millisecond)
 	cancel()
-	<-end
+	if err := <-end; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
 	resyncs := 0
 	for _, c := range seen[1:] {
 		if c.Kind == lease.ChangeResync {

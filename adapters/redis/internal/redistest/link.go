@@ -170,7 +170,7 @@ func (c *linkConn) flush() {
 	c.kept = nil
 	c.mu.Unlock()
 	if len(kept) > 0 {
-		c.Conn.Write(kept)
+		_, _ = c.Conn.Write(kept) // the connection may be gone, as its peer was for long
 	}
 	if closed {
 		c.Conn.Close()

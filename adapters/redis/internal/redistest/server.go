@@ -3,6 +3,7 @@ package redistest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -98,7 +99,7 @@ func (s *Server) launch() error {
 		return err
 	}
 	exited := make(chan struct{})
-	go func() { cmd.Wait(); close(exited) }()
+	go func() { _ = cmd.Wait(); close(exited) }() // ended by a signal: always an error
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		log, _ := os.ReadFile(s.log())
 		log = log[min(len(before), len(log)):]
@@ -114,7 +115,7 @@ func (s *Server) launch() error {
 			return nil
 		}
 	}
-	cmd.Process.Kill()
+	_ = cmd.Process.Kill()
 	return fmt.Errorf("it is not ready after 20 s")
 }
 
@@ -124,7 +125,9 @@ func (s *Server) signal(sig syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cmd != nil {
-		s.cmd.Process.Signal(sig)
+		if err := s.cmd.Process.Signal(sig); err != nil {
+			s.tb.Errorf("signal %v: %v", sig, err)
+		}
 	}
 }
 
@@ -142,7 +145,7 @@ func (s *Server) Stop() {
 	s.cmd = nil
 	s.mu.Unlock()
 	if cmd != nil {
-		cmd.Process.Kill()
+		_ = cmd.Process.Kill() // it may have ended by itself
 		<-exited
 	}
 }
@@ -167,7 +170,7 @@ func (s *Server) Admin(args ...any) any {
 	c := redis.NewClient(s.Options())
 	defer c.Close()
 	v, err := c.Do(context.Background(), args...).Result()
-	if err != nil && err != redis.Nil {
+	if err != nil && !errors.Is(err, redis.Nil) {
 		s.tb.Fatalf("%v: %v", args, err)
 	}
 	return v

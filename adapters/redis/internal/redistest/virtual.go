@@ -127,11 +127,11 @@ func (v *Virtual) Snapshot() (restore func()) {
 			}
 		}
 		for key, text := range texts {
-			v.Set(key, text)
+			_ = v.Set(key, text)
 		}
 		for key, set := range scores {
 			for member, score := range set {
-				v.ZAdd(key, score, member)
+				_, _ = v.ZAdd(key, score, member)
 			}
 		}
 		v.Restart()
