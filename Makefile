@@ -93,6 +93,10 @@ sample-chaos: ## SEEDS=20 runs of random chaos, FOR=60s each; STORE=redis://... 
 
 ##@ Longer
 
+.PHONY: mutants
+mutants: ## Break the engines on purpose, one rule at a time: each must turn its tests red (minutes)
+	TENURE_MUTANTS=1 $(GO) test -count=1 -timeout 60m ./internal/mutants
+
 .PHONY: bench
 bench: ## Every benchmark at full length
 	$(GO) test -run='^$$' -bench=. -benchmem work

@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	modelRuns  = flag.Int("model.runs", 400, "random runs of the incarnation model")
+	modelRuns  = flag.Int("model.runs", 100, "random runs of the incarnation model")
 	modelSeed  = flag.Uint64("model.seed", 1, "seed of the first run")
 	modelGuard = flag.Bool("model.guard", true, "false: the store does not freeze after losing data (the model must then find a violation)")
 )

@@ -63,7 +63,7 @@ func Run(t *testing.T, cfg Config) {
 
 func one(t *testing.T, cfg Config, c check, skipped *skips) {
 	inTime(t, cfg, func(t *testing.T) {
-		const tries = 5
+		const tries = 12
 		for try := 1; ; try++ {
 			e := newEnv(t, cfg, c, t)
 			if missing := e.missing(); missing != "" {
