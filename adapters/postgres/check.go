@@ -47,7 +47,7 @@ func (s *Store) Check(ctx context.Context) error {
 			return err
 		}
 		if unfit = s.fit(v); unfit != nil {
-			return nil
+			return nil //nolint:nilerr // it is the answer, not a failure to ask
 		}
 		unfit, err = s.checkShape(ctx, conn)
 		return err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tenure-go/tenure/adapters/postgres"
+	postgresstore "github.com/tenure-go/tenure/adapters/postgres"
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"time"
 
@@ -53,7 +54,7 @@ func (l sqlLane) do(ctx context.Context, f func(*pgx.Conn) error) error {
 	if failed != nil {
 		return failed
 	}
-	if err == driver.ErrBadConn {
+	if errors.Is(err, driver.ErrBadConn) {
 		return nil // f succeeded; only its connection is not to be used again
 	}
 	return err

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"time"
+
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
-	"time"
 )
 
 const (

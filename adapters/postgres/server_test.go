@@ -161,7 +161,7 @@ func startServer(cfg serverConfig) (*server, error) {
 	if s.dir, err = os.MkdirTemp("", "tenure-postgres-"); err != nil {
 		return nil, err
 	}
-	if err := s.prepare(); err == nil {
+	if err = s.prepare(); err == nil {
 		err = s.start()
 	}
 	if err != nil {
@@ -334,7 +334,7 @@ func (s *server) bouncer(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "tenure-pgbouncer-")
+	dir, err := os.MkdirTemp("", "tenure-pgbouncer-") //nolint:usetesting // an unprivileged user must reach it
 	if err != nil {
 		t.Fatal(err)
 	}
