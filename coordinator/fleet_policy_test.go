@@ -12,22 +12,29 @@ import (
 )
 
 func TestBudgetMovesAFewAtATimeUntilAllIsEven(t *testing.T) {
-	bubble(t, 10, func(t *testing.T, f *fleet) {
-		f.cfg.Policy.Budget = 1
-		f.join("a")
-		after(time.Minute)
-		f.join("b")
-		most := 0
-		for range 600 {
-			had := f.witness.loads()["a"]
-			after(100 * time.Millisecond)
-			most = max(most, had-f.witness.loads()["a"])
-		}
-		if most > 1 {
-			t.Errorf("%d workloads moved at once, the budget is 1", most)
-		}
-		f.balanced("a", "b")
-	})
+	for _, deaf := range []bool{false, true} {
+		t.Run(fmt.Sprint("without hints ", deaf), func(t *testing.T) {
+			bubble(t, 10, func(t *testing.T, f *fleet) {
+				f.cfg.Policy.Budget = 1
+				for _, id := range []string{"a", "b"} {
+					n := f.add(id)
+					n.fault.deaf = deaf
+					n.start(context.Background())
+					after(time.Minute * time.Duration(len(f.nodes)%2))
+				}
+				most := 0
+				for range 900 {
+					had := f.witness.loads()["a"]
+					after(100 * time.Millisecond)
+					most = max(most, had-f.witness.loads()["a"])
+				}
+				if most > 1 {
+					t.Errorf("%d workloads moved at once, the budget is 1", most)
+				}
+				f.balanced("a", "b")
+			})
+		})
+	}
 }
 
 // A rolling update starts each new instance before it stops an old one: every workload moves once.

@@ -6,7 +6,7 @@ import "slices"
 var model = []string{"-model.runs=3000"}
 
 func all() []mutant {
-	return slices.Concat(keeperMutants(), incarnationMutants(), runnerMutants())
+	return slices.Concat(keeperMutants(), incarnationMutants(), runnerMutants(), coordinatorMutants())
 }
 
 // keeperMutants break the keeper's own rules.
