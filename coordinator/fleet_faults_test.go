@@ -116,7 +116,7 @@ func TestViewsThatCannotBeTrueStopNothing(t *testing.T) {
 				}
 				after(5 * time.Minute)
 				for key, id := range before {
-					if f.witness.owners()[key] != id || f.witness.starts[key] > 2 {
+					if f.witness.owners()[key] != id || f.witness.started(key) > 2 {
 						t.Errorf("%s was moved or restarted", key)
 					}
 				}

@@ -62,6 +62,13 @@ func (w *witness) exit(key, id string) {
 	w.ended[key] = time.Now()
 }
 
+// started is how often a worker of the key has started.
+func (w *witness) started(key string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.starts[key]
+}
+
 // gaps returns how long each handover since the last look took.
 func (w *witness) gaps() []time.Duration {
 	w.mu.Lock()

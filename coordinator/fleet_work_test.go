@@ -38,9 +38,9 @@ func TestCatalogueChangesWhileRunning(t *testing.T) {
 		}
 		after(10 * time.Second)
 		f.balanced("a", "b")
-		if f.witness.starts["job-000"] != 2 { // a alone for a moment, or b after it: never again
-			if f.witness.starts["job-000"] > 2 {
-				t.Errorf("job-000 was started %d times", f.witness.starts["job-000"])
+		if f.witness.started("job-000") != 2 { // a alone for a moment, or b after it: never again
+			if f.witness.started("job-000") > 2 {
+				t.Errorf("job-000 was started %d times", f.witness.started("job-000"))
 			}
 		}
 		set()
@@ -84,14 +84,14 @@ func TestGivenBackWhileWindingDown(t *testing.T) {
 			t.Fatal(err)
 		}
 		after(6 * time.Second)
-		if n := f.witness.starts["job-001"]; n != 1 {
+		if n := f.witness.started("job-001"); n != 1 {
 			t.Errorf("started %d times while the first worker winds down", n)
 		}
 		if p := a.Snapshot().Workloads[1]; p.Key != "job-001" || p.Phase != coordinator.Removing || p.Runner.State != runner.Draining {
 			t.Errorf("the snapshot says %+v", p)
 		}
-		within(t, 2*time.Second, "it starts again", func() bool { return f.witness.starts["job-001"] == 2 })
-		if n := f.witness.starts["job-000"]; n != 1 {
+		within(t, 2*time.Second, "it starts again", func() bool { return f.witness.started("job-001") == 2 })
+		if n := f.witness.started("job-000"); n != 1 {
 			t.Errorf("job-000 was disturbed: %d starts", n)
 		}
 	})
@@ -117,7 +117,7 @@ func TestWindingDownBlocksNothing(t *testing.T) {
 		if c := a.fault.counts(); c["Heartbeat"] < 8 {
 			t.Errorf("heartbeats while winding down: %v", c)
 		}
-		if f.witness.starts["late"] != 1 {
+		if f.witness.started("late") != 1 {
 			t.Error("a new workload had to wait for one that winds down")
 		}
 	})
@@ -153,7 +153,7 @@ func TestOneFailingWorkloadTouchesNoOther(t *testing.T) {
 			t.Errorf("the failing ones were tried %d times in a minute", got)
 		}
 		for _, key := range f.keys[2:] {
-			if f.witness.starts[key] != 1 || f.witness.owners()[key] != "a" {
+			if f.witness.started(key) != 1 || f.witness.owners()[key] != "a" {
 				t.Errorf("%s was disturbed", key)
 			}
 		}

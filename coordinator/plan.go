@@ -146,13 +146,9 @@ func (l *loop) planned(got planned, took time.Duration, err error) {
 	} else {
 		p.take(got.plan, l.e.self.ID)
 		l.dirty = true
-		switch {
-		case l.e.lister == nil:
-		case !matches(got.plan, got.owners):
+		if l.e.lister != nil && !matches(got.plan, got.owners) {
 			p.wait = min(max(2*p.wait, l.e.timing.HeartbeatInterval), againMost*l.e.timing.HeartbeatInterval)
 			p.again = now + l.e.spread(p.wait)
-		case got.plan.Deferred > 0: // by the policy's budget: the next round
-			p.again = now + l.e.spread(l.e.timing.HeartbeatInterval)
 		}
 	}
 	l.showPlan(took)

@@ -51,8 +51,8 @@ func coordinatorMutants() []mutant {
 		{"drain_only_told", []edit{
 			{"coordinator/engine.go", "		e.set.DrainAll()\n", ""},
 		}, "coordinator", "TestDrainBeforeRun", []string{"-test.timeout=30s"}},
-		{"budget_forgets_the_rest", []edit{
-			{"coordinator/plan.go", "case got.plan.Deferred > 0:", "case false:"},
+		{"budget_spent_again_at_once", []edit{
+			{"coordinator/plan.go", "len(in.InFlight) > 0 &&", "false &&"},
 		}, "coordinator", "TestBudget", nil},
 		{"snapshot_shares_memory", []edit{
 			{"coordinator/snapshot.go", "slices.Clone(shown.members)", "shown.members"},
