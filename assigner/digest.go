@@ -35,14 +35,15 @@ func (x *Index) digest() Digest {
 	p := x.policy
 	sum := fold(1, Hash(p.Hold), Hash(p.Freeze), uint64(p.Budget), bit(p.AcrossVersions))
 	for w, static := range x.static {
-		h := static ^ uint64(x.weight[w])*weightSalt
+		owner := uint64(0)
 		if x.owner[w] != none {
-			h = Score(h, x.nameHash[x.owner[w]])
+			owner = x.nameHash[x.owner[w]]
 		}
+		h := Score(static^uint64(x.weight[w])*weightSalt, owner)
 		if x.flight[w] != none || x.cool[w] {
 			h = x.stateDigest(w, h)
 		}
-		sum += finalise(h)
+		sum += h
 	}
 	for i := range x.inst {
 		sum += x.inst[i].digest(x.instHash[i])

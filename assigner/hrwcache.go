@@ -1,10 +1,13 @@
 package assigner
 
+import "slices"
+
 // hrwCache remembers who won each workload, among whom, so that the next plan only asks those who
 // are new, and asks everyone only where the winner is gone.
 type hrwCache struct {
 	best    []int32      // workload -> name of the winner
-	classOf []int32      // workload -> number in classes, as it was then
+	score   []uint64     // workload -> score of the winner
+	classOf []int32      // workload -> number in classes, as it was then; none where it had no winner
 	classes []electorate // who was asked
 }
 
@@ -17,65 +20,95 @@ type change struct {
 	gone  map[int32]bool // names that were asked and are not there, or not with that capacity, any more
 }
 
+// election finds the winners of all workloads, with the help of the one before.
+type election struct {
+	x       *Index
+	table   *[1<<logSteps + 1]uint64
+	runs    [][][]int32 // class -> its instances in runs
+	before  []electorate
+	now     []electorate
+	changes map[[2]int32]*change // by old class and class
+	pair    [2]int32             // the pair that was asked for last, and
+	last    *change              // its change: most workloads are of one class
+}
+
 // bestOfAll returns each workload's best instance, or none where it has no class.
 func (x *Index) bestOfAll() []int32 {
-	place := make([]int32, len(x.key))
-	table := logTable()
-	runs := make([][][]int32, len(x.classes))
-	now := make([]electorate, len(x.classes))
-	for c := range x.classes {
-		runs[c] = x.runs(x.classes[c].members)
-		now[c] = electorate{}
-		for _, i := range x.classes[c].members {
-			now[c][x.instName[i]] = x.capacity[i]
-		}
+	if x.hrw.best == nil {
+		n := len(x.key)
+		x.hrw = hrwCache{best: make([]int32, n), score: make([]uint64, n), classOf: slices.Repeat([]int32{none}, n)}
 	}
-	changes := map[[2]int32]*change{}
-	last, was := [2]int32{none, none}, (*change)(nil)
-	old := x.hrw
-	x.hrw = hrwCache{best: make([]int32, len(x.key)), classOf: append([]int32(nil), x.classOf...), classes: now}
+	e := x.newElection()
+	place := make([]int32, len(x.key))
 	for w, c := range x.classOf {
 		place[w] = none
-		if c == none {
-			continue
+		if c != none {
+			winner := e.winner(int32(w), c)
+			place[w] = winner.i
+			x.hrw.best[w], x.hrw.score[w] = x.instName[winner.i], winner.score
 		}
-		if old.best == nil || old.classOf[w] == none {
-			place[w] = x.best(int32(w), runs[c], table).i
-		} else {
-			if pair := [2]int32{old.classOf[w], c}; pair != last {
-				last, was = pair, x.changeOf(changes, old.classes, now, pair)
-			}
-			if was.gone != nil && was.gone[old.best[w]] {
-				place[w] = x.best(int32(w), runs[c], table).i
-			} else {
-				place[w] = x.challenge(int32(w), x.instOf[old.best[w]], was.fresh, table)
-			}
-		}
-		x.hrw.best[w] = x.instName[place[w]]
+		x.hrw.classOf[w] = c
 	}
+	x.hrw.classes = e.now
 	return place
 }
 
-// challenge returns the winner among the holder and the fresh instances.
-func (x *Index) challenge(w, holder int32, fresh [][]int32, table *[1<<logSteps + 1]uint64) int32 {
-	if len(fresh) == 0 {
-		return holder
+func (x *Index) newElection() *election {
+	m := len(x.classes)
+	e := &election{x: x, table: logTable(), runs: make([][][]int32, m), before: x.hrw.classes, now: make([]electorate, m), changes: map[[2]int32]*change{}}
+	for c := range x.classes {
+		e.runs[c] = x.runs(x.classes[c].members)
+		e.now[c] = electorate{}
+		for _, i := range x.classes[c].members {
+			e.now[c][x.instName[i]] = x.capacity[i]
+		}
 	}
-	if b := x.best(w, fresh, table); x.bid(w, b.i, table).compare(x.bid(w, holder, table)) < 0 {
-		return b.i
-	}
-	return holder
+	return e
 }
 
-// changeOf compares two electorates, once for each pair.
-func (x *Index) changeOf(known map[[2]int32]*change, before, now []electorate, pair [2]int32) *change {
-	old, c := pair[0], pair[1]
-	if ch, ok := known[pair]; ok {
-		return ch
+// winner returns the best bid for a workload of a class.
+func (e *election) winner(w, c int32) bid {
+	old := &e.x.hrw
+	if old.classOf[w] == none {
+		return e.x.best(w, e.runs[c], e.table)
 	}
+	ch := e.change([2]int32{old.classOf[w], c})
+	if ch.gone != nil && ch.gone[old.best[w]] {
+		return e.x.best(w, e.runs[c], e.table)
+	}
+	holder := e.x.instOf[old.best[w]]
+	held := bid{i: holder, score: old.score[w], capacity: uint64(e.x.capacity[holder])}
+	if len(ch.fresh) == 0 {
+		return held
+	}
+	fresh := e.x.best(w, ch.fresh, e.table)
+	if fresh.capacity != held.capacity { // or else the scores decide
+		fresh.distance, held.distance = distance(fresh.score, e.table), distance(held.score, e.table)
+	}
+	if fresh.compare(held) < 0 {
+		return fresh
+	}
+	return held
+}
+
+// change compares the electorates of an old class and of a class, once for each pair.
+func (e *election) change(pair [2]int32) *change {
+	if e.last != nil && e.pair == pair {
+		return e.last
+	}
+	ch, ok := e.changes[pair]
+	if !ok {
+		ch = e.compare(e.before[pair[0]], pair[1])
+		e.changes[pair] = ch
+	}
+	e.pair, e.last = pair, ch
+	return ch
+}
+
+func (e *election) compare(before electorate, c int32) *change {
 	ch := &change{}
-	for name, capacity := range before[old] {
-		if now[c][name] != capacity {
+	for name, capacity := range before {
+		if e.now[c][name] != capacity {
 			if ch.gone == nil {
 				ch.gone = map[int32]bool{}
 			}
@@ -83,12 +116,11 @@ func (x *Index) changeOf(known map[[2]int32]*change, before, now []electorate, p
 		}
 	}
 	var fresh []int32
-	for _, i := range x.classes[c].members {
-		if before[old][x.instName[i]] != x.capacity[i] {
+	for _, i := range e.x.classes[c].members {
+		if before[e.x.instName[i]] != e.x.capacity[i] {
 			fresh = append(fresh, i)
 		}
 	}
-	ch.fresh = x.runs(fresh)
-	known[pair] = ch
+	ch.fresh = e.x.runs(fresh)
 	return ch
 }

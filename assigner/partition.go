@@ -127,27 +127,47 @@ func (u units) sorted() units {
 
 // indexUnits makes an index of the units, each owned by the instance that has most of it.
 func (x *Index) indexUnits(u units, at []int32) (*Index, error) {
-	count := map[[2]int32]int32{}
-	owners := map[string]instance.ID{}
-	most := make([]int32, len(u.list))
 	policy := x.policy
+	placed := make([][]int32, len(u.list)) // unit -> where its workloads are
+	size := make([]int32, len(u.list))
+	for _, n := range u.of {
+		size[n]++
+	}
+	room := make([]int32, len(u.of))
+	for n := range placed {
+		placed[n], room = room[:0:size[n]], room[size[n]:]
+	}
 	for w, n := range u.of {
 		if x.cool[w] || x.flight[w] != none {
 			policy.CoolDown = append(policy.CoolDown, u.list[n].Key)
 		}
-		if at[w] == none {
-			continue
+		if at[w] != none {
+			placed[n] = append(placed[n], at[w])
 		}
-		count[[2]int32{n, at[w]}]++
 	}
-	for w, n := range u.of {
-		if at[w] == none {
-			continue
-		}
-		c, key := count[[2]int32{n, at[w]}], u.list[n].Key
-		if id := x.inst[at[w]].ID; c > most[n] || c == most[n] && id < owners[key] {
-			most[n], owners[key] = c, id
+	owners := make(map[string]instance.ID, len(u.list))
+	for n, where := range placed {
+		if i := mostCommon(where); i != none {
+			owners[u.list[n].Key] = x.inst[i].ID
 		}
 	}
 	return NewIndex(Input{Workloads: u.list, Instances: x.inst, Owners: owners, Policy: policy})
+}
+
+// mostCommon returns the instance that occurs most often, the one with the smallest ID of several,
+// or none. It sorts the list.
+func mostCommon(list []int32) int32 {
+	slices.Sort(list)
+	best, most := none, 0
+	for begin := 0; begin < len(list); {
+		end := begin
+		for end < len(list) && list[end] == list[begin] {
+			end++
+		}
+		if end-begin > most {
+			best, most = list[begin], end-begin
+		}
+		begin = end
+	}
+	return best
 }
