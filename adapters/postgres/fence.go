@@ -111,7 +111,7 @@ func (s *Store) FencedFunc(ctx context.Context, l lease.Lease, opts pgx.TxOption
 		if err != nil {
 			return err
 		}
-		defer tx.Rollback(context.WithoutCancel(ctx)) // no effect after a commit
+		defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // no effect after a commit
 		// In the fence's own statement the session's TTL is not known yet; the fence is one round
 		// trip long, and whatever it waits for is bounded by ctx.
 		ttl, err := s.fenced(func(q string, args []any, dest []any) error {

@@ -130,7 +130,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		defer tx.Rollback(context.WithoutCancel(ctx))
+		defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // no effect after a commit
 		if err := s.migrate(ctx, conn); err != nil {
 			return err
 		}
