@@ -149,6 +149,32 @@ func TestOneScriptPerCall(t *testing.T) {
 	}
 }
 
+// Long lists are read in pages, and are whole and in order all the same.
+func TestListsInPages(t *testing.T) {
+	server := redistest.Start(t)
+	s, sess := ready(t, server, nil, redisstore.Config{})
+	keys := names(3210)
+	g, err := s.Acquire(ctx, sess, keys)
+	must(t, err)
+	records := make([]status.Record, len(keys))
+	for i, l := range g.Leases {
+		records[i] = status.Record{Key: l.Key, State: status.Active, Token: l.Token, Info: "info " + l.Key}
+	}
+	must(t, s.PutStatus(ctx, sess.Owner, time.Minute, records))
+	held, err := s.Leases(ctx)
+	must(t, err)
+	live, err := s.AllStatuses(ctx)
+	must(t, err)
+	if len(held) != len(keys) || len(live) != len(keys) {
+		t.Fatalf("%d leases and %d statuses of %d", len(held), len(live), len(keys))
+	}
+	for i, key := range keys {
+		if held[i] != g.Leases[i] || live[i].Key != key || live[i].Info != "info "+key || live[i].Token != g.Leases[i].Token {
+			t.Fatalf("at %d: %+v and %+v", i, held[i], live[i])
+		}
+	}
+}
+
 // Only what others can act on is hinted at: never a renewal or a heartbeat.
 func TestNoPublishInTheSteadyState(t *testing.T) {
 	server := redistest.Start(t)
@@ -212,10 +238,12 @@ func TestDatabasesAreSeparateFleets(t *testing.T) {
 	}
 }
 
-// A client that speaks another version of the records refuses to work, and changes nothing.
-func TestOtherSchemaVersionIsRefused(t *testing.T) {
+// A client that is too old for the fleet's records refuses to work, and changes nothing. Older records are fine.
+func TestNewerSchemaVersionIsRefused(t *testing.T) {
 	server := redistest.Start(t)
 	s, sess := ready(t, server, nil, redisstore.Config{})
+	server.Admin("HSET", "{tenure:fleet}:marker", "schema", "0")
+	must(t, second(s.Renew(ctx, sess)))
 	server.Admin("HSET", "{tenure:fleet}:marker", "schema", "7")
 	before := server.Admin("DUMP", "{tenure:fleet}:marker")
 	for name, err := range map[string]error{

@@ -4,8 +4,8 @@
 //	store, err := redisstore.New(client, redisstore.Config{Fleet: "billing"})
 //
 // One [Store] implements lease.Manager, registry.Registry and status.Store, and the optional
-// capabilities lease.Lister, lease.Watcher, lease.Revoker and lease.Provisioner. It works on Redis 6.2 and
-// newer and its forks with the same commands: a single server, Sentinel, and Cluster, over RESP2 and RESP3.
+// capabilities lease.Lister, lease.Watcher, lease.Revoker and lease.Provisioner. It is made for Redis 6.2 and
+// newer and forks with the same commands: a single server, Sentinel, and Cluster, over RESP2 and RESP3.
 //
 // # How it works
 //
@@ -52,7 +52,8 @@
 // close it. A resource that must never see two owners has to compare fencing tokens, which grow through all
 // of this: token = max(previous + 1, server time in µs).
 //
-// Multi-master set-ups (active-active, active replica) break the promise and cannot be detected.
+// Multi-master set-ups (active-active, active replica) break the promise and cannot be detected. docs/redis.md
+// in the repository says which server settings to choose, and what happens in which fault.
 //
 // # Calls and their outcomes
 //

@@ -198,3 +198,20 @@ func TestIsolatedMasterStopsGranting(t *testing.T) {
 		t.Fatalf("Renew: %v", err)
 	}
 }
+
+// Redis begins a new replication history when its first replica is attached, and when it gives up the
+// backlog of the last one. That reads like another server: a freeze, and nothing else.
+func TestFaultNewReplicationHistory(t *testing.T) {
+	t.Parallel()
+	master, f := onServer(t, "--repl-backlog-ttl", "1", "--repl-timeout", "2")
+	before, in := f.settle(), f.incarnation()
+	replica := redistest.StartReplica(t, master)
+	f.turned(in)
+	f.thawed()
+	f.kept(before)
+	in = f.incarnation()
+	replica.Stop()
+	f.turned(in)
+	f.thawed()
+	f.kept(before)
+}

@@ -10,7 +10,9 @@ import (
 
 	redisstore "github.com/tenure-go/tenure/adapters/redis"
 	"github.com/tenure-go/tenure/adapters/redis/internal/redistest"
+	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
+	"github.com/tenure-go/tenure/status"
 )
 
 const (
@@ -240,6 +242,22 @@ func TestGarbageIsCleared(t *testing.T) {
 		}
 		if next := take(t, s, sess, last.Key); next.Token <= last.Token {
 			t.Errorf("token %d after %d", next.Token, last.Token)
+		}
+	})
+}
+
+// Statuses of owners that are gone are cleared away too.
+func TestStatusGarbageIsCleared(t *testing.T) {
+	virtually(t, func(t *testing.T, v *redistest.Virtual, s *redisstore.Store, sess lease.Session) {
+		for i := range 40 {
+			record := []status.Record{{Key: fmt.Sprintf("gone-%d", i), State: status.Active, Token: 1}}
+			must(t, s.PutStatus(ctx, instance.ID(fmt.Sprintf("owner-%d", i)), time.Second, record))
+			time.Sleep(2 * time.Second)
+		}
+		statuses, _ := v.HKeys("{tenure:fleet}:statuses")
+		owners, _ := v.HKeys("{tenure:fleet}:owners")
+		if len(statuses) > 3 || len(owners) > 3 {
+			t.Errorf("%d statuses and %d owners are remembered", len(statuses), len(owners))
 		}
 	})
 }

@@ -2,8 +2,8 @@ package redisstore
 
 import (
 	"context"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tenure-go/tenure/instance"
@@ -29,94 +29,45 @@ func (s *Store) Revoke(ctx context.Context, key string) error {
 	return err
 }
 
-// Leases implements lease.Lister. The server hands out all records at once, and the rest is worked
-// out here: 10 000 leases block it for a few milliseconds.
+// Leases implements lease.Lister. It reads 500 records at a time, so that a large fleet does not hold the
+// server up. A lease that changes hands meanwhile is in the answer with its old owner or its new one.
 func (s *Store) Leases(ctx context.Context) ([]lease.Lease, error) {
-	h, r, err := s.runLease(ctx, leasesScript)
-	if err != nil {
-		return nil, err
-	}
-	held, err := r.held(h)
-	if err != nil {
-		return nil, unavailable(leasesScript.name, err)
-	}
-	return held, nil
-}
-
-func (r reply) held(h head) ([]lease.Lease, error) {
-	sessions, err := r.table(0)
-	if err != nil {
-		return nil, err
-	}
-	records, err := r.table(1)
-	if err != nil {
-		return nil, err
-	}
-	var held []lease.Lease
-	for key, text := range records {
-		rec, ok := parseRecord(text)
-		if !ok || rec.incarnation != h.incarnation.Number {
-			continue
+	held := map[string]lease.Lease{}
+	var in lease.Incarnation
+	for cursor := "0"; ; {
+		h, r, err := s.runLease(ctx, leasesScript, cursor)
+		if err == nil {
+			err = agree(leasesScript.name, &in, h.incarnation)
 		}
-		life, ok := parseSession(sessions[rec.session])
-		if !ok || life.expires <= h.now || life.opened != rec.opened || rec.revoked != 0 && rec.revoked <= h.now {
-			continue
+		if err != nil {
+			return nil, err
 		}
-		held = append(held, lease.Lease{Key: key, Owner: instance.ID(rec.owner), Session: rec.session, Token: rec.token, GrantedAt: moment(rec.granted)})
-	}
-	slices.SortFunc(held, func(a, b lease.Lease) int { return strings.Compare(a.Key, b.Key) })
-	return held, nil
-}
-
-// sessionLife and record are what the scripts keep under a session and under a key; see
-// lua/session.lua and lua/record.lua.
-type sessionLife struct{ expires, opened int64 }
-
-type record struct {
-	token           uint64
-	granted         int64
-	incarnation     uint64
-	revoked, opened int64
-	session, owner  string
-}
-
-func parseSession(text string) (l sessionLife, ok bool) {
-	f := fields(&text, 2)
-	return sessionLife{f.int(0), f.int(1)}, f != nil
-}
-
-func parseRecord(text string) (r record, ok bool) {
-	f := fields(&text, 6)
-	length := f.int(5)
-	if f == nil || length > int64(len(text)) {
-		return r, false
-	}
-	return record{
-		token: uint64(f.int(0)), granted: f.int(1), incarnation: uint64(f.int(2)), revoked: f.int(3), opened: f.int(4),
-		session: text[:length], owner: text[length:],
-	}, true
-}
-
-// numbers are the fields that a stored text begins with.
-type numbers []int64
-
-func (n numbers) int(i int) int64 {
-	if n == nil {
-		return 0
-	}
-	return n[i]
-}
-
-// fields cuts n numbers, each followed by a space, off the text. It returns nil where they are not there.
-func fields(text *string, n int) numbers {
-	out := make(numbers, 0, n)
-	for range n {
-		digits, rest, ok := strings.Cut(*text, " ")
-		v, err := strconv.ParseUint(digits, 10, 63)
-		if !ok || err != nil {
-			return nil
+		if cursor, err = r.leases(held); err != nil {
+			return nil, unavailable(leasesScript.name, err)
 		}
-		out, *text = append(out, int64(v)), rest
+		if cursor == "0" {
+			return slices.SortedFunc(maps.Values(held), func(a, b lease.Lease) int { return strings.Compare(a.Key, b.Key) }), nil
+		}
 	}
-	return out
+}
+
+// leases reads one page: a cursor, then five elements for each lease.
+func (r reply) leases(held map[string]lease.Lease) (cursor string, err error) {
+	cursor, err = r.text(0)
+	for i := 1; i < len(r) && err == nil; i += 5 {
+		var text [5]string
+		for j := range text {
+			if text[j], err = r.text(i + j); err != nil {
+				return "", err
+			}
+		}
+		var token, granted int64
+		if token, err = r.integer(i + 1); err == nil {
+			granted, err = r.integer(i + 2)
+		}
+		held[text[0]] = lease.Lease{
+			Key: text[0], Token: uint64(token), GrantedAt: moment(granted), Session: text[3], Owner: instance.ID(text[4]),
+		}
+	}
+	return cursor, err
 }

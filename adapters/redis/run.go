@@ -13,8 +13,9 @@ import (
 	"github.com/tenure-go/tenure/lease"
 )
 
-// schemaVersion is the version of the records. A fleet's marker carries it; a client that speaks another
-// one refuses to work rather than misread.
+// schemaVersion is the version of the records that this package reads and writes. A fleet's marker says which
+// one a client must understand at least; an older client refuses to work rather than misread. A version that
+// changes records writes the old ones until nobody is left who needs them, and then raises the marker's.
 const schemaVersion = "1"
 
 // most is how many keys one script works on. 500 take about a millisecond of the server's one thread.
@@ -41,7 +42,7 @@ func (s *Store) answer(sc *script, raw any, err error) (reply, error) {
 	if r[0] == "schema" {
 		theirs, _ := reply(r).text(1)
 		return nil, invalid("schema version", schemaVersion, fmt.Sprintf(
-			"the fleet %q was written with version %s; run a version of Tenure that speaks it", s.cfg.Fleet, theirs))
+			"the records of the fleet %q need version %s; run a version of Tenure that understands it", s.cfg.Fleet, theirs))
 	}
 	return r, nil
 }

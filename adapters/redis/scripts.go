@@ -61,7 +61,7 @@ var (
 	releaseScript   = build("release", true, append(other, "hint")...)
 	closeScript     = build("close", true, append(other[:4:4], "hint")...)
 	revokeScript    = build("revoke", false, append(other, "hint")...)
-	leasesScript    = build("leases", true, other[:3]...)
+	leasesScript    = build("leases", true, other...)
 	provisionScript = build("provision", false, "schema", "fingerprint")
 
 	heartbeatScript = build("heartbeat", true, "schema", "hint", "membership")
@@ -71,7 +71,7 @@ var (
 
 	putStatusScript   = build("putstatus", false, "schema", "statuses")
 	getStatusesScript = build("getstatuses", false, "schema", "statuses")
-	allStatusesScript = build("allstatuses", false, "schema")
+	allStatusesScript = build("allstatuses", false, "schema", "statuses")
 
 	infoScript = build("info", false)
 )

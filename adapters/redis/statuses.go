@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,7 +66,7 @@ func (s *Store) Statuses(ctx context.Context, keys []string) ([]status.Record, e
 			if err != nil {
 				return nil, unavailable(getStatusesScript.name, err)
 			}
-			if rec, _, ok := parseStatus(key, text); ok {
+			if rec, ok := parseStatus(key, text); ok {
 				rec.TTLLeft = micros(n)
 				live = append(live, rec)
 			}
@@ -74,66 +75,67 @@ func (s *Store) Statuses(ctx context.Context, keys []string) ([]status.Record, e
 	return live, nil
 }
 
-// AllStatuses implements status.Store. The server hands out all records at once, and the rest is worked
-// out here.
+// AllStatuses implements status.Store. It reads 500 records at a time, so that a large fleet does not
+// hold the server up.
 func (s *Store) AllStatuses(ctx context.Context) ([]status.Record, error) {
-	r, err := s.run(ctx, allStatusesScript, s.keys.forStatuses())
-	if err != nil {
-		return nil, err
+	live := map[string]status.Record{}
+	for cursor := "0"; ; {
+		r, err := s.run(ctx, allStatusesScript, s.keys.forStatuses(), cursor)
+		if err != nil {
+			return nil, err
+		}
+		if cursor, err = r.statuses(live); err != nil {
+			return nil, unavailable(allStatusesScript.name, err)
+		}
+		if cursor == "0" {
+			return slices.SortedFunc(maps.Values(live), func(a, b status.Record) int { return strings.Compare(a.Key, b.Key) }), nil
+		}
 	}
-	live, err := r.statuses()
-	if err != nil {
-		return nil, unavailable(allStatusesScript.name, err)
-	}
-	return live, nil
 }
 
-func (r reply) statuses() ([]status.Record, error) {
-	now, err := r.integer(1)
-	if err != nil {
-		return nil, err
-	}
-	records, err := r.table(2)
-	if err != nil {
-		return nil, err
-	}
-	owners, err := r.table(3)
-	if err != nil {
-		return nil, err
-	}
-	var live []status.Record
-	for key, text := range records {
-		rec, life, ok := parseStatus(key, text)
-		if !ok {
-			continue
+// statuses reads one page: a cursor, then three elements for each record.
+func (r reply) statuses(live map[string]status.Record) (cursor string, err error) {
+	cursor, err = r.text(1)
+	for i := 2; i < len(r) && err == nil; i += 3 {
+		var key, text string
+		var left int64
+		if key, err = r.text(i); err != nil {
+			break
 		}
-		expires, born, _ := strings.Cut(owners[string(rec.Owner)], " ")
-		ends, err := strconv.ParseInt(expires, 10, 64)
-		if err != nil || born != life || ends <= now {
-			continue
+		if text, err = r.text(i + 1); err != nil {
+			break
 		}
-		rec.TTLLeft = micros(ends - now)
-		live = append(live, rec)
+		if left, err = r.integer(i + 2); err != nil {
+			break
+		}
+		if rec, ok := parseStatus(key, text); ok {
+			rec.TTLLeft = micros(left)
+			live[key] = rec
+		}
 	}
-	slices.SortFunc(live, func(a, b status.Record) int { return strings.Compare(a.Key, b.Key) })
-	return live, nil
+	return cursor, err
 }
 
 // parseStatus reads "<token> <since µs> <owner's life µs> <state> <length of the owner's id>
-// <owner><body>"; see lua/statuses.lua. It returns the life apart.
-func parseStatus(key, text string) (r status.Record, life string, ok bool) {
-	f := fields(&text, 3)
-	state, text, found := strings.Cut(text, " ")
-	length := fields(&text, 1)
-	if f == nil || !found || length == nil || length[0] > int64(len(text)) {
-		return r, "", false
+// <owner><body>"; see lua/statuses.lua. Whether it lives is the script's to say.
+func parseStatus(key, text string) (r status.Record, ok bool) {
+	head := strings.SplitN(text, " ", 6)
+	if len(head) < 6 {
+		return r, false
+	}
+	token, errToken := strconv.ParseUint(head[0], 10, 64)
+	since, errSince := strconv.ParseInt(head[1], 10, 64)
+	length, errLength := strconv.ParseUint(head[4], 10, 16)
+	rest := head[5]
+	if errToken != nil || errSince != nil || errLength != nil || length > uint64(len(rest)) {
+		return r, false
 	}
 	var body statusBody
-	if json.Unmarshal([]byte(text[length[0]:]), &body) != nil {
-		return r, "", false
+	if json.Unmarshal([]byte(rest[length:]), &body) != nil {
+		return r, false
 	}
 	return status.Record{
-		Key: key, Name: body.Name, State: status.State(state), Owner: instance.ID(text[:length[0]]),
-		Token: uint64(f[0]), Info: body.Info, Since: moment(f[1]),
-	}, strconv.FormatInt(f[2], 10), true
+		Key: key, Name: body.Name, State: status.State(head[3]), Owner: instance.ID(rest[:length]),
+		Token: token, Info: body.Info, Since: moment(since),
+	}, true
 }

@@ -4,7 +4,7 @@
 -- KEYS: 1 marker, 2 sessions, 3 leases. ARGV: 1 schema version, 2 the fleet's MaxTTL in µs.
 local marker = redis.call('HMGET', KEYS[1],
   'schema', 'incarnation', 'history', 'run', 'frozen', 'sessions', 'leases', 'floor', 'maxttl', 'sweep')
-if marker[1] and marker[1] ~= ARGV[1] then return {'schema', marker[1]} end
+if marker[1] and tonumber(marker[1]) > tonumber(ARGV[1]) then return {'schema', marker[1]} end
 
 local incarnation = marker[2]            -- as text; records are compared with it
 local frozen = tonumber(marker[5] or 0)  -- µs until which nothing new is granted
