@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	redisstore "github.com/tenure-go/tenure/adapters/redis"
 	"github.com/tenure-go/tenure/adapters/redis/internal/redistest"
+	"github.com/tenure-go/tenure/lease"
 )
 
 // Check finds what weakens the promise, and is silent about what is right.
@@ -75,6 +77,14 @@ func TestCheckOfReplication(t *testing.T) {
 	}
 	expect(t, check(master), map[string]string{"min-replicas-to-write": "0"})
 	expect(t, check(replica), map[string]string{"role": "replica"})
+	onReplica, sess := open(t, replica.Client(), redisstore.Config{Fleet: "fleet"}), lease.NewSession("o", time.Second)
+	for name, err := range map[string]error{
+		"OpenSession": second(onReplica.OpenSession(ctx, sess)), "Renew": second(onReplica.Renew(ctx, sess)),
+	} {
+		if !errors.Is(err, lease.ErrReadOnlyStore) || errors.Is(err, lease.ErrUnavailable) || !redis.IsReadOnlyError(err) {
+			t.Errorf("%s on a replica: %v, want ErrReadOnlyStore", name, err)
+		}
+	}
 	master.Admin("CONFIG", "SET", "min-replicas-to-write", "1")
 	master.Admin("CONFIG", "SET", "min-replicas-max-lag", "60")
 	expect(t, check(master), map[string]string{"min-replicas-max-lag": "1m0s"})

@@ -69,6 +69,26 @@ func TestMinimalACLIsEnough(t *testing.T) {
 	}
 }
 
+// On a cluster the client itself needs two commands more. Hints cross it.
+func TestMinimalACLOnACluster(t *testing.T) {
+	c := redistest.StartCluster(t, 2*time.Second)
+	rules := append([]any{"ACL", "SETUSER", "minimal", "on", ">secret", "+cluster|slots", "+command"}, minimalACL...)
+	for _, server := range append(c.Masters, c.Replicas...) {
+		server.Admin(rules...)
+	}
+	o := c.Options(time.Second)
+	o.Username, o.Password = "minimal", "secret"
+	client := redis.NewClusterClient(o)
+	t.Cleanup(func() { client.Close() })
+	s := open(t, client, redisstore.Config{Fleet: "fleet"})
+	everything(t, s)
+	hints, _ := watch(t, s)
+	must(t, second(s.Heartbeat(ctx, registry.Self{Instance: instance.Instance{ID: "far"}}, time.Minute, 0)))
+	if got := <-hints; got.Instance != "far" {
+		t.Errorf("hinted %+v", got)
+	}
+}
+
 // Without the right to the channel there are no hints, and everything else works: no call fails, and
 // none is carried out by half.
 func TestFaultACLWithoutChannel(t *testing.T) {

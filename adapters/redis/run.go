@@ -72,12 +72,19 @@ func (s *Store) eval(ctx context.Context, on evaluator, sc *script, keys, args [
 	}
 	if sc.roomy.source != "" && !s.old.Load() {
 		raw, err := evalText(ctx, on, sc.roomy, keys, all)
-		if err == nil || !strings.Contains(err.Error(), "compil") && !strings.Contains(err.Error(), "near '#'") {
+		if err == nil || !refusesLeave(err) {
 			return raw, err
 		}
-		s.old.Store(true) // a server before 7.0: it takes the first line for Lua
+		s.old.Store(true)
 	}
 	return evalText(ctx, on, sc.plain, keys, all)
+}
+
+// refusesLeave tells a server before 7.0, which takes the first line for Lua, or a fork that knows
+// the line and not the leave that it asks for.
+func refusesLeave(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "compiling script") || strings.Contains(text, "near '#'") || strings.Contains(text, "shebang")
 }
 
 func evalText(ctx context.Context, on evaluator, t text, keys []string, args []any) (any, error) {

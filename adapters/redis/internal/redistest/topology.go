@@ -132,8 +132,8 @@ func (s *Server) waitState() {
 	s.tb.Fatal("the cluster does not come up")
 }
 
-// Client returns a client for the cluster that is closed when the test ends.
-func (c *Cluster) Client(timeout time.Duration) *redis.ClusterClient {
+// Options are a client's options for the cluster.
+func (c *Cluster) Options(timeout time.Duration) *redis.ClusterOptions {
 	o := &redis.ClusterOptions{
 		DialTimeout: timeout, ReadTimeout: timeout, DialerRetries: 1,
 		MaintNotificationsConfig: Options("").MaintNotificationsConfig,
@@ -141,7 +141,12 @@ func (c *Cluster) Client(timeout time.Duration) *redis.ClusterClient {
 	for _, s := range append(append([]*Server{}, c.Masters...), c.Replicas...) {
 		o.Addrs = append(o.Addrs, s.Addr)
 	}
-	client := redis.NewClusterClient(o)
+	return o
+}
+
+// Client returns a client for the cluster that is closed when the test ends.
+func (c *Cluster) Client(timeout time.Duration) *redis.ClusterClient {
+	client := redis.NewClusterClient(c.Options(timeout))
 	c.tb.Cleanup(func() { client.Close() })
 	return client
 }
