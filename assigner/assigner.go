@@ -20,6 +20,9 @@ type Indexed interface {
 	// PlanIndex is Plan for an input that was indexed before. It reads x, and may refresh what x
 	// caches, so calls that share an Index must not run at the same time.
 	PlanIndex(x *Index) (Plan, error)
+	// HeedsOwners reports whether the targets depend on Input.Owners. If so, all who plan must see
+	// the same owners; if not, everyone may plan for himself.
+	HeedsOwners() bool
 }
 
 // Func makes an Assigner of a function. [Assemble] helps such a function to make a whole plan.

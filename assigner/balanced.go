@@ -13,6 +13,9 @@ type Balanced struct{}
 // Plan implements Assigner.
 func (b Balanced) Plan(in Input) (Plan, error) { return planInput(b, in) }
 
+// HeedsOwners implements Indexed: they do not.
+func (Balanced) HeedsOwners() bool { return false }
+
 // PlanIndex implements Indexed.
 func (b Balanced) PlanIndex(x *Index) (Plan, error) {
 	if p, held := x.hold(); held {

@@ -93,6 +93,30 @@ func BenchmarkJoin(b *testing.B) {
 	}
 }
 
+// BenchmarkSelectors plans a leave of ten instances where twenty different selectors overlap.
+func BenchmarkSelectors(b *testing.B) {
+	in := large()
+	for i := range in.Instances {
+		in.Instances[i].Labels = map[string]string{}
+		for bit := range 5 {
+			if assigner.Hash(string(in.Instances[i].ID))>>bit&1 == 1 {
+				in.Instances[i].Labels[fmt.Sprint("l", bit)] = ""
+			}
+		}
+	}
+	for i := range in.Workloads {
+		if s := i % 21; s > 0 {
+			in.Workloads[i].Requires = assigner.Selector(fmt.Sprintf("l%d,!l%d", s%5, (s%5+1+s/5%4)%5))
+		}
+	}
+	in.Owners = mustPlan(b, assigner.Sticky{}, in).Owners()
+	in.Instances = in.Instances[10:]
+	b.ReportAllocs()
+	for b.Loop() {
+		mustPlan(b, assigner.Sticky{}, in)
+	}
+}
+
 // BenchmarkIndexedJoin plans a join and a leave in turn, from an Index: one operation is one change.
 func BenchmarkIndexedJoin(b *testing.B) {
 	for _, c := range contenders {

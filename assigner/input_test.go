@@ -1,6 +1,7 @@
 package assigner_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,4 +88,21 @@ func TestPinIsObeyedWhileItsInstanceIsActive(t *testing.T) {
 	}
 	members[1].Phase = assigner.Draining
 	wantKeys(t, mustPlan(t, assigner.Primary{}, in), "a", "w00", "w01")
+}
+
+func TestHeedsOwners(t *testing.T) {
+	for _, c := range []struct {
+		a    assigner.Indexed
+		want bool
+	}{
+		{assigner.Sticky{}, true}, {assigner.Weighted{}, true}, {assigner.Partition{}, true}, {assigner.Primary{Rollout: true}, true},
+		{assigner.Primary{}, false}, {assigner.Rendezvous{}, false}, {assigner.Rendezvous{CapPercent: 100}, false}, {assigner.Balanced{}, false},
+	} {
+		in := assigner.Input{Workloads: works(5), Instances: fleet("a", "b", "c")}
+		free := mustPlan(t, c.a, in)
+		in.Owners = map[string]instanceID{"w00": "c", "w01": "c", "w02": "b", "w03": "b", "w04": "b"}
+		if differs := !slices.Equal(free.Targets, mustPlan(t, c.a, in).Targets); c.a.HeedsOwners() != c.want || differs != c.want {
+			t.Errorf("%T: HeedsOwners %v, and the targets differ: %v; want %v", c.a, c.a.HeedsOwners(), differs, c.want)
+		}
+	}
 }

@@ -44,6 +44,9 @@ func (a Partition) count() int {
 // Plan implements Assigner.
 func (a Partition) Plan(in Input) (Plan, error) { return planInput(a, in) }
 
+// HeedsOwners implements Indexed: they do.
+func (Partition) HeedsOwners() bool { return true }
+
 // PlanIndex implements Indexed.
 func (a Partition) PlanIndex(x *Index) (Plan, error) {
 	if a.Count < 0 || a.Count > maxPartitions {

@@ -16,6 +16,9 @@ type Primary struct {
 // Plan implements Assigner.
 func (p Primary) Plan(in Input) (Plan, error) { return planInput(p, in) }
 
+// HeedsOwners implements Indexed: they do where Rollout is set.
+func (p Primary) HeedsOwners() bool { return p.Rollout }
+
 // PlanIndex implements Indexed.
 func (p Primary) PlanIndex(x *Index) (Plan, error) {
 	if plan, held := x.hold(); held {

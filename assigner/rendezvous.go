@@ -23,14 +23,16 @@ import (
 type Rendezvous struct {
 	// CapPercent limits what an instance gets to this percentage of its even share, rounded up; at
 	// least 100, zero means no limit. What finds its best instance full goes to its next best, and
-	// an instance keeps those that score highest. A cap near 100 costs moves: at 110 a join or leave
-	// moves about a tenth more than it must, at 100 about twice as much. Workloads whose labels
-	// leave them only full instances go to the best of those.
+	// an instance keeps those that score highest. A cap near 100 costs moves, which are measured in
+	// docs/assignment.md. Workloads whose labels leave them only full instances go to the best of those.
 	CapPercent int
 }
 
 // Plan implements Assigner.
 func (a Rendezvous) Plan(in Input) (Plan, error) { return planInput(a, in) }
+
+// HeedsOwners implements Indexed: they do not.
+func (Rendezvous) HeedsOwners() bool { return false }
 
 // PlanIndex implements Indexed.
 func (a Rendezvous) PlanIndex(x *Index) (Plan, error) {

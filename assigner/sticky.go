@@ -20,6 +20,9 @@ type Sticky struct{}
 // Plan implements Assigner.
 func (s Sticky) Plan(in Input) (Plan, error) { return planInput(s, in) }
 
+// HeedsOwners implements Indexed: they do.
+func (Sticky) HeedsOwners() bool { return true }
+
 // PlanIndex implements Indexed.
 func (s Sticky) PlanIndex(x *Index) (Plan, error) {
 	if p, held := x.hold(); held {

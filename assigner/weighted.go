@@ -33,6 +33,9 @@ const defaultTolerance = 10
 // Plan implements Assigner.
 func (a Weighted) Plan(in Input) (Plan, error) { return planInput(a, in) }
 
+// HeedsOwners implements Indexed: they do.
+func (Weighted) HeedsOwners() bool { return true }
+
 // PlanIndex implements Indexed.
 func (a Weighted) PlanIndex(x *Index) (Plan, error) {
 	tolerance := a.Tolerance

@@ -24,6 +24,7 @@ func contenders() []contender {
 		ours("Sticky", assigner.Sticky{}),
 		ours("Weighted", assigner.Weighted{}),
 		ours("Rendezvous", assigner.Rendezvous{}),
+		ours("Rendezvous, cap 100 %", assigner.Rendezvous{CapPercent: 100}),
 		ours("Rendezvous, cap 110 %", assigner.Rendezvous{CapPercent: 110}),
 		ours("Partition", assigner.Partition{}),
 		ours("Balanced", assigner.Balanced{}),
