@@ -137,7 +137,6 @@ func TestOneScriptPerCall(t *testing.T) {
 		"extend status": {func() error { return s.PutStatus(ctx, "i", time.Minute, nil) }, 1},
 		"statuses":      {func() error { return second(s.Statuses(ctx, names(500))) }, 1},
 		"all statuses":  {func() error { return second(s.AllStatuses(ctx)) }, 1},
-		"leases":        {func() error { return second(s.Leases(ctx)) }, 1},
 		"revoke":        {func() error { return s.Revoke(ctx, "free") }, 1},
 	} {
 		must(t, c.call()) // sends the source once
