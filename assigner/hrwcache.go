@@ -28,8 +28,6 @@ type election struct {
 	before  []electorate
 	now     []electorate
 	changes map[[2]int32]*change // by old class and class
-	pair    [2]int32             // the pair that was asked for last, and
-	last    *change              // its change: most workloads are of one class
 }
 
 // bestOfAll returns each workload's best instance, or none where it has no class.
@@ -40,10 +38,15 @@ func (x *Index) bestOfAll() []int32 {
 	}
 	e := x.newElection()
 	place := make([]int32, len(x.key))
+	var pair [2]int32 // most workloads are of one class, and so is
+	var ch *change    // what happened to it
 	for w, c := range x.classOf {
 		place[w] = none
 		if c != none {
-			winner := e.winner(int32(w), c)
+			if now := [2]int32{x.hrw.classOf[w], c}; ch == nil || now != pair {
+				pair, ch = now, e.change(now)
+			}
+			winner := e.winner(int32(w), c, ch)
 			place[w] = winner.i
 			x.hrw.best[w], x.hrw.score[w] = x.instName[winner.i], winner.score
 		}
@@ -66,14 +69,10 @@ func (x *Index) newElection() *election {
 	return e
 }
 
-// winner returns the best bid for a workload of a class.
-func (e *election) winner(w, c int32) bid {
+// winner returns the best bid for a workload of a class, to which a change has happened.
+func (e *election) winner(w, c int32, ch *change) bid {
 	old := &e.x.hrw
-	if old.classOf[w] == none {
-		return e.x.best(w, e.runs[c], e.table)
-	}
-	ch := e.change([2]int32{old.classOf[w], c})
-	if ch.gone != nil && ch.gone[old.best[w]] {
+	if old.classOf[w] == none || ch.gone != nil && ch.gone[old.best[w]] {
 		return e.x.best(w, e.runs[c], e.table)
 	}
 	holder := e.x.instOf[old.best[w]]
@@ -91,17 +90,17 @@ func (e *election) winner(w, c int32) bid {
 	return held
 }
 
-// change compares the electorates of an old class and of a class, once for each pair.
+// change compares the electorates of an old class, or none, and of a class, once for each pair.
 func (e *election) change(pair [2]int32) *change {
-	if e.last != nil && e.pair == pair {
-		return e.last
-	}
 	ch, ok := e.changes[pair]
-	if !ok {
+	switch {
+	case ok:
+	case pair[0] == none:
+		ch = &change{}
+	default:
 		ch = e.compare(e.before[pair[0]], pair[1])
-		e.changes[pair] = ch
 	}
-	e.pair, e.last = pair, ch
+	e.changes[pair] = ch
 	return ch
 }
 

@@ -11,35 +11,74 @@ import (
 )
 
 // sortedByKey returns the positions of the workloads in the order of their keys; a key that occurs
-// twice is an error. Keys of one fleet usually share a prefix: comparing the eight bytes behind it
-// as one number settles nearly every comparison without touching the strings.
+// twice is an error. Keys of one fleet usually share a prefix: sorting by the eight bytes behind
+// it, as numbers, leaves next to nothing to do for comparisons of strings.
 func sortedByKey(list []Workload) ([]int32, error) {
-	type entry struct {
-		head uint64
-		at   int32
-	}
 	skip := commonPrefix(list)
-	entries := make([]entry, len(list))
+	heads := make([]headed, len(list))
 	for i := range list {
-		entries[i] = entry{head(list[i].Key[skip:]), int32(i)}
+		heads[i] = headed{head(list[i].Key[skip:]), int32(i)}
 	}
-	compare := func(a, b entry) int {
-		if a.head != b.head {
-			return cmp.Compare(a.head, b.head)
-		}
-		return strings.Compare(list[a.at].Key, list[b.at].Key)
-	}
-	if !slices.IsSortedFunc(entries, compare) {
-		slices.SortFunc(entries, compare)
-	}
+	heads = radixSort(heads)
 	order := make([]int32, len(list))
-	for i, e := range entries {
-		if i > 0 && compare(entries[i-1], e) == 0 {
-			return nil, fault.Invalid("workload key", list[e.at].Key, "occurs twice; keys must be unique")
+	for i := range heads {
+		order[i] = heads[i].at
+	}
+	for begin := 0; begin < len(heads); {
+		end := begin + 1
+		for end < len(heads) && heads[end].head == heads[begin].head {
+			end++
 		}
-		order[i] = e.at
+		if same := order[begin:end]; len(same) > 1 {
+			slices.SortFunc(same, func(a, b int32) int { return compareKeys(list[a], list[b]) })
+			for n, at := range same[1:] {
+				if list[at].Key == list[same[n]].Key {
+					return nil, fault.Invalid("workload key", list[at].Key, "occurs twice; keys must be unique")
+				}
+			}
+		}
+		begin = end
 	}
 	return order, nil
+}
+
+// headed is a position and the beginning of the key there.
+type headed struct {
+	head uint64
+	at   int32
+}
+
+// radixSort sorts by head, byte after byte from the last one; bytes that all heads share are left
+// out, and so is everything where the list is in order already.
+func radixSort(list []headed) []headed {
+	vary, sorted := uint64(0), true
+	for i := range list {
+		vary |= list[i].head ^ list[0].head
+		sorted = sorted && (i == 0 || list[i-1].head <= list[i].head)
+	}
+	if sorted {
+		return list
+	}
+	other := make([]headed, len(list))
+	for shift := 0; shift < 64; shift += 8 {
+		if vary>>shift&0xff == 0 {
+			continue
+		}
+		var next [257]int32
+		for i := range list {
+			next[list[i].head>>shift&0xff+1]++
+		}
+		for b := range 256 {
+			next[b+1] += next[b]
+		}
+		for _, h := range list {
+			b := h.head >> shift & 0xff
+			other[next[b]] = h
+			next[b]++
+		}
+		list, other = other, list
+	}
+	return list
 }
 
 // sortByHash orders workloads by their hash, then number. Hashes are evenly spread, so dealing them

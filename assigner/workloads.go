@@ -6,8 +6,9 @@ import (
 	"github.com/tenure-go/tenure/instance"
 )
 
-// described is what the index keeps of a workload, besides its key.
+// described is what the index keeps of a workload.
 type described struct {
+	key          string
 	hash, static uint64
 	weight       int64
 	sel, group   int32
@@ -16,14 +17,15 @@ type described struct {
 // setWorkloads fills the index and returns the positions in list in the order of keys. It reads
 // the list once from front to back, which is the order of memory, and sorts what it has learnt.
 func (x *Index) setWorkloads(list []Workload) ([]int32, error) {
-	selectors, groups := numbering{}, numbering{}
+	selectors, groups, pinned := numbering{}, numbering{}, false
 	all := make([]described, len(list))
 	for i := range list {
 		w := &list[i]
 		if err := w.check(); err != nil {
 			return nil, err
 		}
-		d := described{hash: Hash(w.Key), weight: w.weight(), sel: selectors.of(string(w.Requires)), group: none}
+		d := described{key: w.Key, hash: Hash(w.Key), weight: w.weight(), sel: selectors.of(string(w.Requires)), group: none}
+		pinned = pinned || w.Pin != ""
 		if w.Group != "" {
 			d.group = groups.of(w.Group)
 		}
@@ -46,13 +48,13 @@ func (x *Index) setWorkloads(list []Workload) ([]int32, error) {
 	x.allocate(len(list))
 	for at, from := range order {
 		d := &all[from]
-		x.key[at], x.hash[at], x.static[at], x.weight[at] = list[from].Key, d.hash, d.static, d.weight
+		x.key[at], x.hash[at], x.static[at], x.weight[at] = d.key, d.hash, d.static, d.weight
 		x.sel[at], x.group[at] = selNumber[d.sel], none
 		if d.group != none {
 			x.group[at] = groupNumber[d.group]
 		}
-		if pin := list[from].Pin; pin != "" {
-			x.pinOf[int32(at)] = pin
+		if pinned && list[from].Pin != "" {
+			x.pinOf[int32(at)] = list[from].Pin
 		}
 	}
 	return order, nil

@@ -30,7 +30,7 @@ type pod struct {
 func newFleet(seed, workloads, pods int) *fleet {
 	f := &fleet{seed: seed, keys: make([]string, workloads), owner: map[string]string{}, moves: make([]int, workloads), number: map[string]int{}}
 	for i := range f.keys {
-		f.keys[i] = fmt.Sprintf("workload-%06d", i)
+		f.keys[i] = fmt.Sprintf("workload-%06d", i*7919%workloads) // in no particular order
 		f.number[f.keys[i]] = i
 	}
 	f.join("old", pods)
