@@ -16,8 +16,8 @@ type electorate map[int32]int64
 
 // change is what happened between two electorates.
 type change struct {
-	fresh [][]int32      // runs of new instances and of those whose capacity changed
-	gone  map[int32]bool // names that were asked and are not there, or not with that capacity, any more
+	fresh [][]int32 // runs of new instances and of those whose capacity changed
+	gone  []bool    // by name: was asked and is not there, or not with that capacity, any more; nil: nobody
 }
 
 // election finds the winners of all workloads, with the help of the one before.
@@ -46,9 +46,9 @@ func (x *Index) bestOfAll() []int32 {
 			if now := [2]int32{x.hrw.classOf[w], c}; ch == nil || now != pair {
 				pair, ch = now, e.change(now)
 			}
-			winner := e.winner(int32(w), c, ch)
-			place[w] = winner.i
-			x.hrw.best[w], x.hrw.score[w] = x.instName[winner.i], winner.score
+			winner, score := e.winner(int32(w), c, ch)
+			place[w] = winner
+			x.hrw.best[w], x.hrw.score[w] = x.instName[winner], score
 		}
 		x.hrw.classOf[w] = c
 	}
@@ -69,25 +69,35 @@ func (x *Index) newElection() *election {
 	return e
 }
 
-// winner returns the best bid for a workload of a class, to which a change has happened.
-func (e *election) winner(w, c int32, ch *change) bid {
+// winner returns the best instance and its score for a workload of a class, to which a change has
+// happened.
+func (e *election) winner(w, c int32, ch *change) (int32, uint64) {
 	old := &e.x.hrw
 	if old.classOf[w] == none || ch.gone != nil && ch.gone[old.best[w]] {
-		return e.x.best(w, e.runs[c], e.table)
+		b := e.x.best(w, e.runs[c], e.table)
+		return b.i, b.score
 	}
-	holder := e.x.instOf[old.best[w]]
-	held := bid{i: holder, score: old.score[w], capacity: uint64(e.x.capacity[holder])}
-	if len(ch.fresh) == 0 {
-		return held
+	return e.challenge(w, e.x.instOf[old.best[w]], old.score[w], ch.fresh)
+}
+
+// challenge returns the winner among the holder and the fresh instances. Where capacities are
+// equal, as in most fleets, the scores alone decide.
+func (e *election) challenge(w, i int32, score uint64, fresh [][]int32) (int32, uint64) {
+	for _, run := range fresh {
+		if e.x.capacity[run[0]] != e.x.capacity[i] {
+			b := e.x.best(w, [][]int32{run}, e.table)
+			if e.x.bid(w, b.i, e.table).compare(e.x.bid(w, i, e.table)) < 0 {
+				i, score = b.i, b.score
+			}
+			continue
+		}
+		for _, j := range run {
+			if s := Score(e.x.hash[w], e.x.instHash[j]); s > score || s == score && j < i {
+				i, score = j, s
+			}
+		}
 	}
-	fresh := e.x.best(w, ch.fresh, e.table)
-	if fresh.capacity != held.capacity { // or else the scores decide
-		fresh.distance, held.distance = distance(fresh.score, e.table), distance(held.score, e.table)
-	}
-	if fresh.compare(held) < 0 {
-		return fresh
-	}
-	return held
+	return i, score
 }
 
 // change compares the electorates of an old class, or none, and of a class, once for each pair.
@@ -109,7 +119,7 @@ func (e *election) compare(before electorate, c int32) *change {
 	for name, capacity := range before {
 		if e.now[c][name] != capacity {
 			if ch.gone == nil {
-				ch.gone = map[int32]bool{}
+				ch.gone = make([]bool, len(e.x.names))
 			}
 			ch.gone[name] = true
 		}

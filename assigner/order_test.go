@@ -33,7 +33,7 @@ func TestSortedByKeyIsTheOrderOfStrings(t *testing.T) {
 		}
 		if len(list) > 0 {
 			double := rapid.SampledFrom(list).Draw(t, "double")
-			if _, err := sortedByKey(append(list, double)); err == nil {
+			if _, err := sortedByKey(slices.Concat(list, []Workload{double})); err == nil {
 				t.Fatalf("%q twice is no error", double.Key)
 			}
 		}
