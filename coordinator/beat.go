@@ -108,8 +108,9 @@ func (l *loop) beatFailed(now, took time.Duration, err error) {
 	interval := l.e.timing.HeartbeatInterval
 	b.wait = min(max(2*b.wait, interval/8), interval)
 	b.at = now + l.e.spread(b.wait)
+	failures := b.failures // the line is written later, beside the loop
 	l.e.logs(func(lg *slog.Logger) {
-		lg.Warn("heartbeat failed", "instance", string(l.e.self.ID), "error", err, "took", took, "failures", b.failures)
+		lg.Warn("heartbeat failed", "instance", string(l.e.self.ID), "error", err, "took", took, "failures", failures)
 	})
 	if !b.failing {
 		b.failing = true

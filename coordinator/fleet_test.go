@@ -126,6 +126,7 @@ func newFleet(t *testing.T, workloads int) *fleet {
 	for i := range workloads {
 		f.keys = append(f.keys, fmt.Sprintf("job-%03d", i))
 	}
+	f.cfg.Logger = slog.New(slog.DiscardHandler) // the lines are made, so that the race detector sees it
 	if os.Getenv("TENURE_TEST_LOG") != "" {
 		f.cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}

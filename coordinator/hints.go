@@ -91,10 +91,11 @@ func (e *engine) watch(ctx context.Context, w lease.Watcher) {
 		if ctx.Err() != nil {
 			return
 		}
+		retryIn := e.spread(wait)
 		e.logs(func(l *slog.Logger) {
-			l.Warn("registry hints interrupted; polling meanwhile", "error", err, "retryIn", wait)
+			l.Warn("registry hints interrupted; polling meanwhile", "error", err, "retryIn", retryIn)
 		})
-		t := e.clock.NewTimer(e.spread(wait))
+		t := e.clock.NewTimer(retryIn)
 		select {
 		case <-ctx.Done():
 			t.Stop()

@@ -8,8 +8,8 @@ import (
 	"github.com/tenure-go/tenure/lease"
 )
 
-// OwnerAware is implemented by an assigner of one's own whose targets depend on Input.Owners: the
-// coordinator then reads who owns what before it plans. Those of package assigner are known without it.
+// OwnerAware is implemented by assigners whose targets depend on Input.Owners, as those of package
+// assigner that need it do: the coordinator then reads who owns what before it plans.
 type OwnerAware interface {
 	assigner.Assigner
 	// HeedsOwners reports whether the targets depend on the owners.
@@ -18,17 +18,8 @@ type OwnerAware interface {
 
 // heedsOwners reports whether an assigner's targets depend on who holds what.
 func heedsOwners(a assigner.Assigner) bool {
-	switch v := a.(type) {
-	case OwnerAware:
-		return v.HeedsOwners()
-	case assigner.Sticky, assigner.Weighted, *assigner.Sticky, *assigner.Weighted:
-		return true
-	case assigner.Primary:
-		return v.Rollout
-	case *assigner.Primary:
-		return v.Rollout
-	}
-	return false
+	v, ok := a.(OwnerAware)
+	return ok && v.HeedsOwners()
 }
 
 // choose returns the assigner, or the default, and the list of owners if it heeds them.
