@@ -103,5 +103,6 @@ const (
 	ChangeJoined   ChangeKind = "joined"
 	ChangeLeft     ChangeKind = "left"
 	ChangeDraining ChangeKind = "draining"
-	ChangeResync   ChangeKind = "resync" // the subscription is (again) in place; something may have been missed
+	ChangePlanned  ChangeKind = "planned" // targets were written: read yours
+	ChangeResync   ChangeKind = "resync"  // the subscription is (again) in place; something may have been missed
 )

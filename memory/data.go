@@ -4,6 +4,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/registry"
@@ -21,6 +22,8 @@ type data struct {
 	members    map[instance.ID]member
 	lives      map[instance.ID]time.Time // when the statuses of each owner expire
 	statuses   map[string]status.Record
+	head       assigner.Head
+	targets    map[instance.ID]assigner.Set
 }
 
 // marker says which server's life the data belongs to. Data under another server's marker, or
@@ -33,7 +36,7 @@ type marker struct {
 
 func (d data) clone() data {
 	d.sessions, d.leases, d.members = clone(d.sessions), clone(d.leases), clone(d.members)
-	d.lives, d.statuses = clone(d.lives), clone(d.statuses)
+	d.lives, d.statuses, d.targets = clone(d.lives), clone(d.statuses), clone(d.targets)
 	return d
 }
 
