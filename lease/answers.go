@@ -166,7 +166,10 @@ func (k *Keeper) failed(a answer, now time.Duration) {
 	}
 	for _, e := range a.entries {
 		e.asking = false
-		e.unsettled = e.unsettled || unknown
+		if unknown {
+			e.unsettled = true
+			e.late = now + k.timing.LeaseTTL
+		}
 		e.nextTry = lane.at
 		k.reschedule(e)
 	}
@@ -260,12 +263,14 @@ func (k *Keeper) acquired(a answer, now time.Duration) {
 	for _, l := range a.grant.Leases {
 		if e := k.entries[l.Key]; e != nil && e.asking {
 			e.asking = false
+			e.answered(a.sent)
 			k.granted(e, l, a.session, now)
 		}
 	}
 	for _, r := range a.grant.Refused {
 		if e := k.entries[r.Key]; e != nil && e.asking {
-			e.asking, e.unsettled = false, false
+			e.asking = false
+			e.answered(a.sent)
 			e.nextTry = now + min(max(r.RetryAfter, time.Millisecond), farOff)
 			if e.missed {
 				e.hinted(now)
@@ -273,6 +278,7 @@ func (k *Keeper) acquired(a answer, now time.Duration) {
 			if c := e.claim; c != nil && e.contending {
 				k.notices = append(k.notices, func() { c.claimant.Refused(r) })
 			}
+			e.rest(now)
 			k.reschedule(e)
 		}
 	}
@@ -287,7 +293,6 @@ func (k *Keeper) acquired(a answer, now time.Duration) {
 
 // granted begins a term, or gives back what nobody wants any more.
 func (k *Keeper) granted(e *entry, l Lease, s *session, now time.Duration) {
-	e.unsettled = false
 	if !e.contending || e.claim == nil || l.Token <= k.newestEnded(e.key) {
 		k.end(e.key, l.Token)
 		e.strays++

@@ -57,21 +57,45 @@ type entry struct {
 	lastTry    time.Duration
 	heapPos    int // index in keeper.queue, or -1
 
-	asking    bool  // an Acquire that lists the key is in flight
-	missed    bool  // a hint came during that Acquire, whose answer may be older
-	unsettled bool  // an Acquire's outcome is unknown: it is repeated until it is known
-	strays    int   // grants to give back that nobody wanted
-	hold      *Hold // the term that is live, lost or being released
+	asking    bool // an Acquire that lists the key is in flight
+	missed    bool // a hint came during that Acquire, whose answer may be older
+	unsettled bool // an Acquire's outcome is unknown: it is repeated until it is known
+	// late is until when an Acquire that got no answer may still be carried out, after others were
+	// answered and their grants let go. Then the key is asked for once more, to find what it granted
+	// and give it back. 0: no such call is out.
+	late   time.Duration
+	strays int   // grants to give back that nobody wanted
+	hold   *Hold // the term that is live, lost or being released
 }
 
 // open reports whether something about the key is not finished.
 func (e *entry) open() bool {
-	return e.claim != nil || e.asking || e.unsettled || e.strays > 0 || e.hold != nil
+	return e.claim != nil || e.asking || e.unsettled || e.late > 0 || e.strays > 0 || e.hold != nil
 }
 
 // wants reports whether the key should be listed in an Acquire.
 func (e *entry) wants() bool {
-	return (e.contending || e.unsettled) && !e.asking && e.hold == nil && e.strays == 0
+	return (e.contending || e.unsettled || e.late > 0) && !e.asking && e.hold == nil && e.strays == 0
+}
+
+// answered notes that an Acquire was answered that was sent at the given time. A call that came
+// before it is not waited for any longer once it has had its time.
+func (e *entry) answered(sent time.Duration) {
+	e.unsettled = false
+	if sent >= e.late {
+		e.late = 0
+	}
+}
+
+// rest puts the next try of a key that nobody contends for at the time when it is asked for once more.
+func (e *entry) rest(now time.Duration) {
+	switch {
+	case e.late == 0 || e.contending || e.unsettled:
+	case e.hold != nil && now >= e.late:
+		e.late = 0 // a call that was carried out meanwhile found the term and granted nothing
+	default:
+		e.nextTry = max(e.nextTry, e.late)
+	}
 }
 
 // queue is a heap of the entries that want their key, earliest try first.

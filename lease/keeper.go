@@ -223,6 +223,7 @@ func (k *Keeper) pause(c *Claim) {
 	defer k.mu.Unlock()
 	if e := c.entry; e.claim == c {
 		e.contending = false
+		e.rest(k.line.Now())
 		k.reschedule(e)
 		k.poke()
 	}
@@ -240,6 +241,7 @@ func (k *Keeper) closeClaim(c *Claim) {
 	if e.hold != nil {
 		k.letGo(e.hold)
 	}
+	e.rest(k.line.Now())
 	k.reschedule(e)
 	k.poke()
 }

@@ -105,7 +105,7 @@ func (k *Keeper) dropSession(why Reason) {
 	}
 	k.releases, k.releasing = nil, 0
 	for _, e := range k.entries {
-		e.asking, e.unsettled = false, false
+		e.asking, e.unsettled, e.late = false, false, 0
 		k.reschedule(e)
 	}
 	begun := k.session.begun
@@ -197,7 +197,9 @@ func (k *Keeper) letGone(p pending) {
 	e := p.entry
 	if p.hold == nil {
 		e.strays--
+		e.rest(k.line.Now())
 	} else {
+		e.rest(k.line.Now())
 		e.hold = nil
 		k.emitTerm(TermEvent{Kind: TermReleased, Lease: p.lease})
 		if c := e.claim; c != nil {

@@ -125,7 +125,7 @@ func (k *Keeper) idle(now time.Duration) bool {
 	}
 	for _, e := range k.entries {
 		// A lost term whose worker has not returned still wants its release.
-		if e.unsettled || e.strays > 0 || e.hold != nil && e.hold.session == k.session {
+		if e.unsettled || e.late > 0 || e.strays > 0 || e.hold != nil && e.hold.session == k.session {
 			return false
 		}
 	}

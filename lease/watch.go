@@ -59,8 +59,11 @@ func watchOnce(ctx context.Context, w Watcher, f func(Change)) (err error) {
 // store whose hints echo our own calls costs some hundred tries a second, not all of the machine.
 const hintPause = 2 * time.Millisecond
 
-// hinted brings the next try forward.
+// hinted brings the next try forward, unless there is one only to find what was carried out late.
 func (e *entry) hinted(now time.Duration) {
+	if !e.contending && !e.unsettled {
+		return
+	}
 	e.nextTry = min(e.nextTry, max(now, e.notBefore, e.lastTry+hintPause))
 }
 

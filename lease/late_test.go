@@ -1,0 +1,83 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/tenure-go/tenure/lease"
+	"github.com/tenure-go/tenure/memory"
+)
+
+var errCut = errors.New("the connection was cut")
+
+// lateCopy cuts the connection of the next Acquire, which the store carries out only when late is
+// closed: after its sender has asked again, was answered, and has let go.
+func lateCopy(late chan struct{}, done chan lease.Grant, s *memory.Store, copied *bool) func(context.Context, lease.Session, []string) (lease.Grant, error) {
+	return func(ctx context.Context, sess lease.Session, keys []string) (lease.Grant, error) {
+		if *copied {
+			return s.Acquire(ctx, sess, keys)
+		}
+		*copied = true
+		go func() {
+			<-late
+			g, _ := s.Acquire(context.WithoutCancel(ctx), sess, keys)
+			done <- g
+		}()
+		return lease.Grant{}, errors.Join(lease.ErrUnavailable, errCut)
+	}
+}
+
+type acquireFunc struct {
+	lease.Manager
+	acquire func(context.Context, lease.Session, []string) (lease.Grant, error)
+}
+
+func (a acquireFunc) Acquire(ctx context.Context, s lease.Session, keys []string) (lease.Grant, error) {
+	return a.acquire(ctx, s, keys)
+}
+
+// A copy of an Acquire that comes late, when its key was let go, grants a lease that nobody knows
+// of, and the session that it hangs off lives on. The keeper must find it and give it back.
+func TestAcquireThatIsCarriedOutLateLeavesNoLeaseBehind(t *testing.T) {
+	for name, end := range map[string]func(u *user){
+		"released": func(u *user) { u.hold().Release() },
+		"closed":   func(u *user) { u.claim.Close() },
+		"paused":   func(u *user) { u.claim.Pause(); u.hold().Release() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *memory.Store) {
+				late, done, copied := make(chan struct{}), make(chan lease.Grant, 1), true
+				w := newWire(acquireFunc{s, lateCopy(late, done, s, &copied)})
+				r := start(t, w, lease.KeeperConfig{})
+				r.claim("kept", &user{}) // keeps the session alive
+				after(time.Second)
+				copied = false
+				u := r.claim("job", &user{})
+				after(time.Second)
+				end(u)
+				after(time.Second)
+				close(late)
+				if g := <-done; len(g.Leases) != 1 {
+					t.Fatalf("the late copy was not granted: %+v", g)
+				}
+				for range 12 { // hints do not hurry it
+					r.keeper.Hint(lease.Change{Kind: lease.ChangeReleased, Key: "job"})
+					after(time.Second)
+				}
+				other := start(t, s, lease.KeeperConfig{})
+				next := other.claim("job", &user{})
+				after(time.Second)
+				if next.hold() == nil {
+					t.Error("the key is still held by a session that does not know of it")
+				}
+				if n := w.count("Acquire"); n > 4 { // kept; job twice; job once more
+					t.Errorf("%d Acquires", n)
+				}
+				r.end()
+				other.end()
+			})
+		})
+	}
+}
