@@ -128,7 +128,7 @@ func n04(e *env) {
 func n05(e *env) {
 	sa, sb := e.session(e.a, e.cfg.MaxTTL), e.session(e.b, e.cfg.MaxTTL)
 	moved, free := e.grant(e.a, sa, "moved"), e.grant(e.a, sa, "free")
-	restore := e.cfg.Faults.Snapshot(e.t, e.a)
+	restore := e.snapshot()
 	e.release(e.a, sa, moved, free)
 	taken := e.grant(e.b, sb, "moved")
 	restore()
@@ -231,7 +231,7 @@ func n09(e *env) {
 func n10(e *env) {
 	sess := e.session(e.a, e.cfg.MaxTTL)
 	first := e.grant(e.a, sess, "k")
-	restore := e.cfg.Faults.Snapshot(e.t, e.a)
+	restore := e.snapshot()
 	last := first
 	for range 5 {
 		e.release(e.a, sess, last)

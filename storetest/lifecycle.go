@@ -69,7 +69,7 @@ func z02(e *env) {
 func z03(e *env) {
 	sess := e.session(e.a, e.cfg.MaxTTL)
 	l := e.grant(e.a, sess, e.key())
-	e.cfg.Faults.Kill(e.t, e.a)
+	e.kill()
 	e.each(func(s Store) {
 		e.eventually(25*e.unit, func() bool {
 			ctx, cancel := e.within(5 * e.unit)
