@@ -125,9 +125,9 @@ type hung struct {
 	hang chan struct{}
 }
 
-func (h hung) EvalSha(ctx context.Context, hash string, keys []string, args ...any) *redis.Cmd {
+func (h hung) Process(ctx context.Context, cmd redis.Cmder) error {
 	<-h.hang
-	return h.UniversalClient.EvalSha(ctx, hash, keys, args...)
+	return h.UniversalClient.Process(ctx, cmd)
 }
 
 // However long a client hangs, only so many calls are left behind in it.

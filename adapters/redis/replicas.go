@@ -32,21 +32,14 @@ type replicated struct {
 	confirmed int64
 }
 
-func (p *replicated) EvalSha(ctx context.Context, hash string, keys []string, args ...any) *redis.Cmd {
-	return p.send(ctx, func(pipe redis.Pipeliner) *redis.Cmd { return pipe.EvalSha(ctx, hash, keys, args...) })
-}
-
-func (p *replicated) Eval(ctx context.Context, source string, keys []string, args ...any) *redis.Cmd {
-	return p.send(ctx, func(pipe redis.Pipeliner) *redis.Cmd { return pipe.Eval(ctx, source, keys, args...) })
-}
-
-func (p *replicated) send(ctx context.Context, script func(redis.Pipeliner) *redis.Cmd) *redis.Cmd {
+// Process sends the command, a script, and waits for the replicas.
+func (p *replicated) Process(ctx context.Context, cmd redis.Cmder) error {
 	limit := p.s.cfg.ReplicaTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(deadline))
 	}
 	pipe := p.client.Pipeline()
-	cmd := script(pipe)
+	_ = pipe.Process(ctx, cmd) // queues it
 	// WAIT with 0 ms would wait for ever.
 	wait := pipe.Do(ctx, "WAIT", p.s.cfg.MinReplicas, max(limit.Milliseconds(), 1))
 	_, err := pipe.Exec(ctx)
@@ -54,5 +47,5 @@ func (p *replicated) send(ctx context.Context, script func(redis.Pipeliner) *red
 	if err != nil && cmd.Err() == nil && wait.Err() != nil {
 		cmd.SetErr(wait.Err()) // the script ran; that is not known of the replicas
 	}
-	return cmd
+	return cmd.Err()
 }

@@ -58,9 +58,14 @@ func (s *Store) look(err error) {
 
 // evaluator is what runs a script: a client, or a pipeline that also waits for replicas.
 type evaluator interface {
-	EvalSha(ctx context.Context, hash string, keys []string, args ...any) *redis.Cmd
-	Eval(ctx context.Context, source string, keys []string, args ...any) *redis.Cmd
+	Process(ctx context.Context, cmd redis.Cmder) error
 }
+
+// unrepeated is a command that the client sends only once; see script.once.
+type unrepeated struct{ *redis.Cmd }
+
+// NoRetry is what the client asks before it sends a command again.
+func (unrepeated) NoRetry() bool { return true }
 
 // eval sends the script's hash, and its source where the server does not know it (yet, or after a
 // restart, a failover or SCRIPT FLUSH).
@@ -71,13 +76,13 @@ func (s *Store) eval(ctx context.Context, on evaluator, sc *script, keys, args [
 		all = append(all, a)
 	}
 	if sc.roomy.source != "" && !s.old.Load() {
-		raw, err := evalText(ctx, on, sc.roomy, keys, all)
+		raw, err := evalText(ctx, on, sc, sc.roomy, keys, all)
 		if err == nil || !refusesLeave(err) {
 			return raw, err
 		}
 		s.old.Store(true)
 	}
-	return evalText(ctx, on, sc.plain, keys, all)
+	return evalText(ctx, on, sc, sc.plain, keys, all)
 }
 
 // refusesLeave tells a server before 7.0, which takes the first line for Lua, or a fork that knows
@@ -87,12 +92,28 @@ func refusesLeave(err error) bool {
 	return strings.Contains(text, "compiling script") || strings.Contains(text, "near '#'") || strings.Contains(text, "shebang")
 }
 
-func evalText(ctx context.Context, on evaluator, t text, keys []string, args []any) (any, error) {
-	raw, err := on.EvalSha(ctx, t.hash, keys, args...).Result()
+func evalText(ctx context.Context, on evaluator, sc *script, t text, keys []string, args []any) (any, error) {
+	raw, err := evaluate(ctx, on, sc, "evalsha", t.hash, keys, args)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		raw, err = on.Eval(ctx, t.source, keys, args...).Result()
+		raw, err = evaluate(ctx, on, sc, "eval", t.source, keys, args)
 	}
 	return raw, err
+}
+
+func evaluate(ctx context.Context, on evaluator, sc *script, name, script string, keys []string, args []any) (any, error) {
+	all := make([]any, 0, 3+len(keys)+len(args))
+	all = append(all, name, script, len(keys))
+	for _, k := range keys {
+		all = append(all, k)
+	}
+	cmd := redis.NewCmd(ctx, append(all, args...)...)
+	cmd.SetFirstKeyPos(3)
+	var send redis.Cmder = cmd
+	if sc.once {
+		send = unrepeated{cmd}
+	}
+	_ = on.Process(ctx, send) // the command has its error
+	return cmd.Result()
 }
 
 // head is how every answer of the lease contract begins.

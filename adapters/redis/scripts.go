@@ -19,6 +19,9 @@ type script struct {
 	// the fleet going must not fail where taking on more does. Empty where no such leave is wanted.
 	// Servers before 7.0 do not know such leaves and get the plain one.
 	roomy text
+	// once: the client must not send it again by itself. What it grants or extends must not happen
+	// after its answer, as a first copy could that was lost with its connection and comes late.
+	once bool
 }
 
 // text is a script's source and the hash under which the server keeps it.
@@ -49,14 +52,19 @@ func build(name string, roomy bool, parts ...string) *script {
 	return s
 }
 
+func once(s *script) *script {
+	s.once = true
+	return s
+}
+
 // The operations. They are read-only after start.
 var (
 	granting = []string{"fingerprint", "thorough", "guard", "session", "record"}
 	other    = []string{"fingerprint", "quick", "guard", "session", "record"}
 
-	openScript      = build("open", false, append(granting, "sweep")...)
-	renewScript     = build("renew", true, other[:4]...)
-	acquireScript   = build("acquire", false, append(granting, "sweep")...)
+	openScript      = once(build("open", false, append(granting, "sweep")...))
+	renewScript     = once(build("renew", true, other[:4]...))
+	acquireScript   = once(build("acquire", false, append(granting, "sweep")...))
 	verifyScript    = build("verify", true, granting...)
 	releaseScript   = build("release", true, append(other, "hint")...)
 	closeScript     = build("close", true, append(other[:4:4], "hint")...)
