@@ -155,7 +155,7 @@ func (s *Store) acquire(ctx context.Context, sess lease.Session, keys []string) 
 // the marker is in another state.
 func (s *Store) ask(ctx context.Context, op string, sess lease.Session, keys []string, sql string, in *lease.Incarnation, before ...stmt) (bool, []answer, error) {
 	args := [][]byte{text(s.fleet), text(sess.ID), textArray(keys)}
-	results, err := s.run(ctx, call{op: op, lane: s.bulk, stmts: append(before, stmt{sql: sql, args: args})})
+	results, err := s.run(ctx, call{op: op, lane: s.bulk, stmts: append(before, stmt{sql: sql, args: args}), once: true})
 	if err != nil {
 		return false, nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -83,6 +84,18 @@ func classify(err error) verdict {
 		return setup
 	}
 	return unknown
+}
+
+// undone reports whether a call whose connection broke is known not to have happened and not to
+// happen later: nothing was sent, or the server itself ended the transaction. A pooler's word for a
+// lost server is no such thing.
+func undone(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return strings.HasPrefix(pg.Code, "57P0")
+	}
+	var dial *pgconn.ConnectError
+	return errors.As(err, &dial) || pgconn.SafeToRetry(err)
 }
 
 // remedy turns a set-up failure into one sentence that says what to do.

@@ -17,6 +17,10 @@ type call struct {
 	lane  lane
 	stmts []stmt
 	hint  *stmt
+	// once: what the call grants or extends must not happen after its answer. A copy of it that was
+	// lost with its connection may still be carried out later, so it is sent again only where the
+	// server itself said that it was not carried out.
+	once bool
 }
 
 const (
@@ -43,7 +47,7 @@ func (s *Store) bound(ctx context.Context, op string) (context.Context, func(), 
 }
 
 // run sends the call until its outcome is known or its time is up, and returns the rows of each
-// statement. Sending twice is safe: every statement is written for it.
+// statement. Sending twice is safe: every statement is written for it; see call.once.
 func (s *Store) run(ctx context.Context, c call) ([][][][]byte, error) {
 	ctx, cancel, err := s.bound(ctx, c.op)
 	if err != nil {
@@ -58,7 +62,7 @@ func (s *Store) run(ctx context.Context, c call) ([][][][]byte, error) {
 		switch classify(err) {
 		case again:
 		case broken:
-			if dead++; dead > maxBroken {
+			if dead++; dead > maxBroken || c.once && !undone(err) {
 				return nil, s.outcome(ctx, c.op, err)
 			}
 		default:

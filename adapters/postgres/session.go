@@ -36,11 +36,14 @@ const (
 		FROM f WHERE s.fleet = $1 AND s.id = $2 AND s.lapsed_in IS NULL AND s.expires_at > clock_timestamp()
 		RETURNING s.revision)
 		SELECT f.incarnation, 0, u.revision FROM f LEFT JOIN u ON true`
-	// The leases keep naming the session: a lapsed session's keys are free, so this too is one row.
+	// The leases keep naming the session: a lapsed session's keys are free, so this too is one row. The
+	// answer says whether that frees anything: what the session holds as the statement begins.
 	sqlCloseSession = `WITH ` + present + `, u AS (
 		UPDATE {s}.session s SET lapsed_in = f.incarnation, expires_at = least(s.expires_at, clock_timestamp())
 		FROM f WHERE s.fleet = $1 AND s.id = $2 AND s.lapsed_in IS NULL RETURNING 1)
-		SELECT f.incarnation FROM f LEFT JOIN u ON true`
+		SELECT EXISTS (SELECT FROM u) AND EXISTS (
+			SELECT FROM {s}.session s JOIN {s}.lease l ON l.fleet = s.fleet AND l.session = s.id
+			WHERE s.fleet = $1 AND s.id = $2 AND ` + holds + `) FROM f`
 )
 
 // check refuses bad arguments before anything is done.
@@ -95,7 +98,7 @@ func (s *Store) extend(ctx context.Context, op, fast string, sess lease.Session)
 // another state.
 func (s *Store) extendBy(ctx context.Context, op, sql string, sess lease.Session, r *lease.Renewal, more ...[]byte) (bool, error) {
 	args := append([][]byte{text(s.fleet), text(sess.ID), us(sess.TTL)}, more...)
-	rows, err := s.run(ctx, call{op: op, lane: s.steady, stmts: []stmt{{sql: sql, args: args}}})
+	rows, err := s.run(ctx, call{op: op, lane: s.steady, stmts: []stmt{{sql: sql, args: args}}, once: true})
 	if err != nil || len(rows[0]) == 0 {
 		return false, err
 	}
@@ -117,11 +120,21 @@ func (s *Store) CloseSession(ctx context.Context, sess lease.Session) error {
 	if err := s.check(sess); err != nil {
 		return err
 	}
+	freed := false
 	try := func() (bool, error) {
 		rows, err := s.run(ctx, call{op: "close session", lane: s.steady,
-			stmts: []stmt{{sql: s.q.closeSession, args: [][]byte{text(s.fleet), text(sess.ID)}}},
-			hint:  s.hint(lease.Change{Kind: lease.ChangeReleased})})
-		return err == nil && len(rows[0]) > 0, err
+			stmts: []stmt{{sql: s.q.closeSession, args: [][]byte{text(s.fleet), text(sess.ID)}}}})
+		if err != nil || len(rows[0]) == 0 {
+			return false, err
+		}
+		freed = (&cells{row: rows[0][0]}).bool()
+		return true, nil
 	}
-	return s.follow(ctx, "close session", s.steady, try, try)
+	if err := s.follow(ctx, "close session", s.steady, try, try); err != nil {
+		return err
+	}
+	if freed {
+		s.tell(ctx, lease.Change{Kind: lease.ChangeReleased})
+	}
+	return nil
 }
