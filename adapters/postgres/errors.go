@@ -90,8 +90,7 @@ func classify(err error) verdict {
 // happen later: nothing was sent, or the server itself ended the transaction. A pooler's word for a
 // lost server is no such thing.
 func undone(err error) bool {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return strings.HasPrefix(pg.Code, "57P0")
 	}
 	var dial *pgconn.ConnectError
