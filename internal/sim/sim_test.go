@@ -1,0 +1,99 @@
+package sim
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	seeds  = flag.Int("seeds", 300, "how many schedules to run")
+	first  = flag.Uint64("first-seed", 1, "seed of the first schedule")
+	replay = flag.String("replay", "", "run this one schedule, as a failure prints it, instead")
+	all    = flag.Bool("all", false, "go on after a failure, and only count")
+	tell   = flag.Bool("tell", false, "print what happened in every run")
+)
+
+// TestSeeds runs fleets through random schedules.
+func TestSeeds(t *testing.T) {
+	if *replay != "" {
+		var s schedule
+		if err := json.Unmarshal([]byte(*replay), &s); err != nil {
+			t.Fatalf("-replay: %v", err)
+		}
+		report(t, s, play(t, s))
+		return
+	}
+	n := *seeds
+	if testing.Short() {
+		n = min(n, 50)
+	}
+	terms, slowest, broken := 0, time.Duration(0), 0
+	for seed := *first; seed < *first+uint64(n); seed++ {
+		s := generate(seed)
+		r := play(t, s)
+		terms += r.stats.terms
+		slowest = max(slowest, r.stats.settle)
+		switch {
+		case r.rule == "" && !*tell:
+		case *all:
+			broken++
+			t.Errorf("seed %d breaks %s", seed, strings.Join(r.faults, "\n"))
+		default:
+			report(t, s, r)
+			if r.rule != "" {
+				return // one failure is enough to think about
+			}
+		}
+	}
+	t.Logf("%d schedules, %d broken, %d events of leases and workers, all well at most %v after the end of all faults", n, broken, terms, slowest)
+}
+
+// report fails the test with all that is needed to see the run again.
+func report(t *testing.T, s schedule, r result) {
+	t.Helper()
+	if *tell {
+		t.Logf("seed %d\n%v%s", s.Seed, s, strings.Join(r.notes, "\n"))
+	}
+	if r.rule == "" {
+		return
+	}
+	again := 0
+	for range 5 {
+		if play(t, s).rule == r.rule {
+			again++
+		}
+	}
+	small := shrink(t, s, r.rule)
+	js, err := json.Marshal(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Errorf("seed %d breaks %s, and in %d of 5 replays\n%s\nschedule: %v\nhistory:\n%s\n\nshrunk from %d steps to %d: %v\nreplay: go test ./internal/sim -run 'TestSeeds$' -tell -v -replay '%s'",
+		s.Seed, r.rule, again, strings.Join(r.faults, "\n"), s, strings.Join(r.notes, "\n"), len(s.Steps), len(small.Steps), small, js)
+}
+
+// TestKeptSchedules replays what once broke a promise.
+func TestKeptSchedules(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s schedule
+		if err := json.Unmarshal(b, &s); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for range 3 {
+			report(t, s, play(t, s))
+		}
+	}
+}
