@@ -107,12 +107,14 @@ func (f *fleet) verify(sess lease.Session, l lease.Lease, in lease.Incarnation) 
 
 // Release implements lease.Manager.
 func (s *Store) Release(ctx context.Context, sess lease.Session, leases []lease.Lease) error {
-	return s.do(ctx, "release", s.check(sess, leases...), func(time.Time) error {
+	return s.do(ctx, "release", s.check(sess, leases...), func(now time.Time) error {
 		for _, l := range leases {
 			if r := s.leases[l.Key]; r.Session == sess.ID && r.Token == l.Token {
+				if s.left(r, now, s.incarnation(now)) > 0 { // else it was free before
+					s.hint(lease.Change{Kind: lease.ChangeReleased, Key: l.Key})
+				}
 				r.Session = ""
 				s.leases[l.Key] = r
-				s.hint(lease.Change{Kind: lease.ChangeReleased, Key: l.Key})
 			}
 		}
 		return nil

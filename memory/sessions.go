@@ -65,14 +65,14 @@ func (s *Store) CloseSession(ctx context.Context, sess lease.Session) error {
 		if !now.Before(known.expires) {
 			return nil
 		}
-		known.expires = now
-		s.sessions[sess.ID] = known
 		for _, r := range s.leases {
-			if r.Session == sess.ID {
+			if r.Session == sess.ID && s.left(r, now, s.incarnation(now)) > 0 {
 				s.hint(lease.Change{Kind: lease.ChangeReleased}) // only where it held something
 				break
 			}
 		}
+		known.expires = now
+		s.sessions[sess.ID] = known
 		return nil
 	})
 }

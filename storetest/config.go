@@ -21,7 +21,7 @@ import (
 //	}
 //
 // Optional capabilities are found by type assertion on what Open returned: lease.Lister,
-// lease.Revoker, lease.Watcher, lease.Provisioner, and Close, with or without an error result.
+// lease.Revoker, lease.Watcher, lease.Provisioner, assigner.Targets, and Close, with or without an error result.
 type Store interface {
 	lease.Manager
 	registry.Registry
@@ -32,7 +32,7 @@ type Store interface {
 // one are skipped, and all missing ones are listed at the end of the run.
 type Capability string
 
-// The capabilities. The first three are assumed unless Config.Without names them; the next five
+// The capabilities. The first three are assumed unless Config.Without names them; the next six
 // are found by assertion; the last eight are there where Config.Faults has the function.
 const (
 	// Sessions: the store itself remembers sessions, whatever handle asks. A lift over a plain lock does
@@ -45,6 +45,7 @@ const (
 	Revokes    Capability = "lease.Revoker"
 	Watches    Capability = "lease.Watcher"
 	Provisions Capability = "lease.Provisioner"
+	Targets    Capability = "assigner.Targets"
 	Closes     Capability = "Close"
 
 	CanDropReply Capability = "Faults.DropReply"

@@ -37,7 +37,7 @@
 // # How to read a failure
 //
 // The letter of a check says what it is about: O ownership, T tokens, X expiry, B batches, I
-// instances, S statuses, K keys, C contexts and lost replies, Z life cycle, W hints, R revocation, N
+// instances, S statuses, A targets of the assignment, K keys, C contexts and lost replies, Z life cycle, W hints, R revocation, N
 // incarnations, P the long random run. Random checks draw from a seed that is printed and
 // that Config.Seed repeats. Where many clients race, every call is logged with the time it was
 // made and the time it returned, and the log is tried against the rules afterwards: tokens only rise,

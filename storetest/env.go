@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
 )
@@ -82,6 +83,9 @@ func (e *env) has(c Capability) bool {
 		return ok
 	case Provisions:
 		_, ok := e.a.(lease.Provisioner)
+		return ok
+	case Targets:
+		_, ok := e.a.(assigner.Targets)
 		return ok
 	case Closes:
 		return closer(e.a) != nil

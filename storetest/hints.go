@@ -3,9 +3,12 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
+	"github.com/tenure-go/tenure/assigner"
+	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/status"
 )
@@ -23,6 +26,10 @@ func hints() []check {
 			sentence: "Hints come one at a time to each watcher, and one that is slow delays no call."},
 		{id: "W05", name: "watching_ends_with_its_handle", run: w05, needs: []Capability{Watches, Closes},
 			sentence: "Watch returns when its handle is closed."},
+		{id: "W06", name: "written_targets_are_hinted", run: w06, needs: []Capability{Watches, Targets},
+			sentence: "An accepted PutTargets that lists an instance is hinted once, however many it lists; a claim and a refused write never are."},
+		{id: "W07", name: "what_frees_nothing_is_not_hinted", run: w07, needs: watch,
+			sentence: "A release is hinted only where something became free: never for a session that held nothing, nor for a lease that was over already."},
 	}
 }
 
@@ -213,4 +220,59 @@ func w05(e *env) {
 	closer(e.a)()
 	e.wait(w.ended, 25*e.unit, "Watch returns after its handle was closed")
 	e.that(w.err != nil, "Watch, whose handle was closed, returned no reason")
+}
+
+func w06(e *env) {
+	w := e.watch(e.b, nil)
+	defer e.unwatch(w)
+	planned := func(c lease.Change) bool { return c.Kind == lease.ChangePlanned }
+	head := e.head(7, 1)
+	sets := make([]assigner.Set, 100)
+	for i := range sets {
+		sets[i].Instance = instance.ID(fmt.Sprint("instance-", i))
+	}
+	e.hinted(w, lease.ChangePlanned, "PutTargets with sets", func() { e.putTargets(e.a, head, sets) })
+	e.hinted(w, lease.ChangePlanned, "PutTargets with gone", func() { e.putTargets(e.a, head, nil, "instance-1") })
+
+	const rounds = 30
+	e.sleep(2 * e.unit)
+	before := w.count(planned)
+	for range rounds {
+		e.putTargets(e.a, head, nil)
+		e.superseded(e.a, e.head(6, 9), sets)
+	}
+	e.sleep(2 * e.unit)
+	n := w.count(planned) - before
+	e.that(n < rounds/3, "%d claims and as many refused writes made %d hints", rounds, n)
+	for range rounds {
+		e.putTargets(e.a, head, sets)
+	}
+	e.sleep(2 * e.unit)
+	n = w.count(planned) - before
+	e.that(n <= 2*rounds, "%d writes of %d sets each made %d hints, want one for each write", rounds, len(sets), n)
+}
+
+func w07(e *env) {
+	brief := e.session(e.a, 2*e.unit)
+	over := e.grant(e.a, brief, e.key())
+	holder, idle, empty := e.session(e.a, e.cfg.MaxTTL), e.session(e.a, e.cfg.MaxTTL), e.session(e.a, e.cfg.MaxTTL)
+	kept, given := e.grant(e.a, holder, e.key()), e.grant(e.a, empty, e.key())
+	e.release(e.a, empty, given)
+	e.sleep(3 * e.unit)
+	w := e.watch(e.b, nil)
+	defer e.unwatch(w)
+	older := kept
+	older.Token--
+	for range 2 {
+		e.release(e.a, holder, given, older)
+		e.release(e.a, empty, given, kept)
+		e.release(e.a, brief, over)
+		for _, sess := range []lease.Session{idle, empty, brief, lease.NewSession(e.owner(), e.long())} {
+			e.closeSession(e.a, sess)
+		}
+	}
+	e.sleep(2 * e.unit)
+	released := w.count(func(c lease.Change) bool { return c.Kind == lease.ChangeReleased })
+	e.that(released == 0, "nothing became free, and %d hints say that something was released", released)
+	e.held(e.b, holder, kept)
 }

@@ -289,6 +289,9 @@ func (h *handle) Release(ctx context.Context, s lease.Session, leases []lease.Le
 				if h.bug == releaseFails {
 					return lease.ErrSessionLapsed
 				}
+				if h.bug == releaseHints {
+					h.hint(lease.Change{Kind: lease.ChangeReleased, Key: l.Key})
+				}
 				continue
 			}
 			if h.bug == releaseSlow {
@@ -296,12 +299,15 @@ func (h *handle) Release(ctx context.Context, s lease.Session, leases []lease.Le
 				h.leases[h.key(l.Key)] = r
 				continue
 			}
+			free := h.left(r, now, h.incarnation(now)) == 0 && h.bug != overHints
 			r.Session = ""
 			h.leases[h.key(l.Key)] = r
 			if h.bug == tokenRestarts {
 				delete(h.leases, h.key(l.Key))
 			}
-			h.hint(lease.Change{Kind: lease.ChangeReleased, Key: l.Key})
+			if !free {
+				h.hint(lease.Change{Kind: lease.ChangeReleased, Key: l.Key})
+			}
 		}
 		return nil
 	})
@@ -322,9 +328,15 @@ func (h *handle) CloseSession(ctx context.Context, s lease.Session) error {
 		if h.bug == closeLeavesLeases {
 			return nil
 		}
+		held := h.bug == closeHints
+		for _, l := range h.leases {
+			held = held || l.Session == id && h.left(l, now, h.incarnation(now)) > 0
+		}
 		known.ends = now.Add(-1)
 		h.setSess(id, known)
-		h.hint(lease.Change{Kind: lease.ChangeReleased})
+		if held {
+			h.hint(lease.Change{Kind: lease.ChangeReleased})
+		}
 		return nil
 	})
 }

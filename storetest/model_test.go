@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/internal/fault"
 	"github.com/tenure-go/tenure/lease"
@@ -47,6 +48,8 @@ type state struct {
 	lives    map[instance.ID]time.Time
 	statuses map[string]status.Record
 	ends     map[string]time.Time // of statuses, for one bug
+	planHead assigner.Head
+	sets     map[instance.ID]assigner.Set
 }
 
 type modelSession struct {
@@ -69,7 +72,7 @@ type modelMember struct {
 func (s state) clone() state {
 	c := s
 	c.sessions, c.leases, c.members, c.lives = copyMap(s.sessions), copyMap(s.leases), copyMap(s.members), copyMap(s.lives)
-	c.statuses, c.ends, c.marks = copyMap(s.statuses), copyMap(s.ends), copyMap(s.marks)
+	c.statuses, c.ends, c.marks, c.sets = copyMap(s.statuses), copyMap(s.ends), copyMap(s.marks), copyMap(s.sets)
 	return c
 }
 
@@ -221,6 +224,10 @@ func modelFaults() Faults {
 			if h(s).bug == restartForgets {
 				clear(kept.leases)
 				kept.marker = h(s).life + 1
+			}
+			if h(s).bug == restartForgetsPlan {
+				clear(kept.sets)
+				kept.planHead = assigner.Head{}
 			}
 			h(s).restart(kept)
 		},

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"strings"
 	"sync"
@@ -131,7 +132,7 @@ const (
 	watchOutlives         bug = "Watch goes on after its handle was closed"
 )
 
-var mutants = map[bug]string{
+var storeMutants = map[bug]string{
 	renewRevives: "O07", renewIgnoresExpiry: "O07 X02", renewIgnoresTakeover: "O08 X10", renewShort: "O03 X06",
 	acquireGap: "T04 T05 B05 P01", acquireExtends: "O21", verifyExtends: "O21", verifyAlways: "O20 B06", verifyIgnoresToken: "O20 T03",
 	tokenRestarts: "O10 T01 T03", tokenMoves: "O03", tokenCounter: "T03 N04 N10", tokenClockOnly: "T01 X08", tokenInexact: "T01",
@@ -168,6 +169,13 @@ var mutants = map[bug]string{
 	watchOutlives:    "W05",
 }
 
+// mutants are all of them.
+func mutants() map[bug]string {
+	all := maps.Clone(storeMutants)
+	maps.Copy(all, targetMutants)
+	return all
+}
+
 // modelConfig is a configuration for a model with a bug.
 func modelConfig(b bug) Config {
 	const most = 20 * time.Second
@@ -195,7 +203,7 @@ func TestModel(t *testing.T) {
 
 // TestMutants shows that every mutant is found by the checks that are named for it.
 func TestMutants(t *testing.T) {
-	for b, ids := range mutants {
+	for b, ids := range mutants() {
 		t.Run(strings.ReplaceAll(string(b), " ", "_"), func(t *testing.T) {
 			for id := range strings.FieldsSeq(ids) {
 				if failed, text := trial(t, modelConfig(b), checkByID(t, id)); !failed {
@@ -266,7 +274,7 @@ func (v *verdict) Fatalf(format string, args ...any) {
 func TestEveryCheckCanFail(t *testing.T) {
 	excused := map[string]string{"Z04": "a goroutine that is left behind ends a bubble with a panic: see TestLeak"}
 	found := map[string]bool{}
-	for _, ids := range mutants {
+	for _, ids := range mutants() {
 		for id := range strings.FieldsSeq(ids) {
 			found[id] = true
 		}

@@ -36,6 +36,9 @@ func (e *env) probes() []probe {
 	if e.has(Status) {
 		list = append(list, e.probePut(), e.probeStatuses())
 	}
+	if e.has(Targets) {
+		list = append(list, e.probePutTargets(), e.probeTargets())
+	}
 	return list
 }
 

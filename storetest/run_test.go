@@ -83,7 +83,7 @@ func TestAbsentCapabilitiesAreSkipped(t *testing.T) {
 		t.Run(c.title(), func(t *testing.T) { one(t, cfg, c, skipped) })
 	}
 	list := skipped.String()
-	for _, want := range []string{"registry ", "status ", "lease.Lister", "lease.Revoker", "lease.Watcher", "lease.Provisioner", "Close ",
+	for _, want := range []string{"registry ", "status ", "lease.Lister", "lease.Revoker", "lease.Watcher", "lease.Provisioner", "assigner.Targets", "Close ",
 		"Faults.DropReply", "Faults.Freeze", "Faults.Skew", "Faults.Step", "Faults.Wipe", "Faults.Snapshot", "Faults.Kill"} {
 		if !strings.Contains(list, "\n  "+want) {
 			t.Errorf("the list of what was skipped lacks %q:%s", want, list)

@@ -13,13 +13,16 @@ import (
 const (
 	// The rows are locked in the order of keys, as everywhere. A lock for no key update lets the
 	// holder's own open fences be: the next grant waits for those. IS NOT DISTINCT FROM keeps the
-	// planner off the index by session, which finds all that the session holds instead of the few.
+	// planner off the index by session, which finds all that the session holds instead of the few. The
+	// answer says whether any of them was not free before.
 	sqlRelease = `WITH k AS MATERIALIZED (
-		SELECT l.key FROM {s}.lease l JOIN (SELECT DISTINCT key, token FROM unnest($3::text[], $4::bigint[]) r(key, token)) w
+		SELECT l.key, l.incarnation, l.revoked_until FROM {s}.lease l JOIN (SELECT DISTINCT key, token FROM unnest($3::text[], $4::bigint[]) r(key, token)) w
 			ON l.key = w.key AND l.token = w.token
-		WHERE l.fleet = $1 AND l.key = ANY($3::text[]) AND l.session IS NOT DISTINCT FROM $2 ORDER BY l.key FOR NO KEY UPDATE OF l)
+		WHERE l.fleet = $1 AND l.key = ANY($3::text[]) AND l.session IS NOT DISTINCT FROM $2 ORDER BY l.key FOR NO KEY UPDATE OF l), u AS (
 		UPDATE {s}.lease l SET session = NULL, revoked_until = NULL, since = clock_timestamp()
-		WHERE l.fleet = $1 AND l.key = ANY(ARRAY(SELECT key FROM k))`
+		WHERE l.fleet = $1 AND l.key = ANY(ARRAY(SELECT key FROM k)) RETURNING 1)
+		SELECT EXISTS (SELECT FROM k l, {s}.fleet f, {s}.session s WHERE f.fleet = $1 AND s.fleet = $1 AND s.id = $2 AND ` + holds + `)
+		FROM (SELECT count(*) FROM u) done`
 	// The session first, then the lease. The renewals that are counted until now decide when the key is free.
 	sqlRevoke = `WITH ` + present + `, h AS MATERIALIZED (
 		SELECT s.id, s.expires_at FROM f, {s}.session s WHERE s.fleet = $1 AND s.lapsed_in IS NULL AND s.expires_at > clock_timestamp()
@@ -32,8 +35,7 @@ const (
 	sqlLeases = `WITH ` + present + `
 		SELECT l.key, s.owner, l.session, l.token, {us:l.since}
 		FROM f, {s}.lease l JOIN {s}.session s ON s.fleet = l.fleet AND s.id = l.session
-		WHERE l.fleet = $1 AND l.incarnation = f.incarnation AND s.lapsed_in IS NULL AND s.expires_at > clock_timestamp()
-			AND (l.revoked_until IS NULL OR l.revoked_until > clock_timestamp())
+		WHERE l.fleet = $1 AND ` + holds + `
 		ORDER BY l.key`
 )
 
@@ -51,8 +53,12 @@ func (s *Store) Release(ctx context.Context, sess lease.Session, leases []lease.
 		}
 		keys, tokens, _ := columns(part)
 		args := [][]byte{text(s.fleet), text(sess.ID), textArray(keys), numberArray(tokens)}
-		if _, err := s.run(ctx, call{op: "release", lane: s.steady, stmts: []stmt{{sql: s.q.release, args: args}}, hint: s.hint(change)}); err != nil {
+		rows, err := s.run(ctx, call{op: "release", lane: s.steady, stmts: []stmt{{sql: s.q.release, args: args}}})
+		if err != nil {
 			return err
+		}
+		if len(rows[0]) > 0 && (&cells{row: rows[0][0]}).bool() {
+			s.tell(ctx, change)
 		}
 	}
 	return nil

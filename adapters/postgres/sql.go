@@ -36,6 +36,9 @@ const (
 	// me is the caller's session while it is alive.
 	me = `me AS MATERIALIZED (SELECT s.owner FROM {s}.session s, f
 		WHERE s.fleet = $1 AND s.id = $2 AND s.lapsed_in IS NULL AND s.expires_at > clock_timestamp())`
+	// holds says of a lease l and its session s, as the marker f stands, that the key is not free.
+	holds = `l.incarnation = f.incarnation AND s.lapsed_in IS NULL AND s.expires_at > clock_timestamp()
+		AND (l.revoked_until IS NULL OR l.revoked_until > clock_timestamp())`
 	ttl = `clock_timestamp() + $3::bigint * interval '1 microsecond'`
 	// msOfTTL is the TTL for the bound of idle transactions, rounded up.
 	msOfTTL = `(($3::bigint + 999) / 1000)::integer`

@@ -194,13 +194,31 @@ func (s *Store) Release(ctx context.Context, sess lease.Session, leases []lease.
 	return nil
 }
 
+// closePages is how many pages of 500 leases a CloseSession looks through for one that it frees. A
+// session that holds its share of a fleet's leases is found in the first few. Beyond them others are
+// not told, and find what became free when they look by themselves.
+const closePages = 64
+
 // CloseSession implements lease.Manager. It takes one write: the leases end with their session.
 func (s *Store) CloseSession(ctx context.Context, sess lease.Session) error {
 	if err := s.check(sess); err != nil {
 		return err
 	}
-	_, _, err := s.runLease(ctx, closeScript, sess.ID, s.keys.channel)
-	return err
+	cursor := "0"
+	for page := range closePages {
+		more := "1"
+		if page == closePages-1 {
+			more = "0"
+		}
+		_, r, err := s.runLease(ctx, closeScript, sess.ID, s.keys.channel, cursor, more)
+		if err != nil || len(r) == 0 {
+			return err
+		}
+		if cursor, err = r.text(0); err != nil {
+			return unavailable(closeScript.name, err)
+		}
+	}
+	return nil
 }
 
 // moment is a number of µs since 1970 as a time.

@@ -67,7 +67,7 @@ var (
 	acquireScript   = once(build("acquire", false, append(granting, "sweep")...))
 	verifyScript    = build("verify", true, granting...)
 	releaseScript   = build("release", true, append(other, "hint")...)
-	closeScript     = build("close", true, append(other[:4:4], "hint")...)
+	closeScript     = build("close", true, append(other, "hint")...)
 	revokeScript    = build("revoke", false, append(other, "hint")...)
 	leasesScript    = build("leases", true, other...)
 	provisionScript = build("provision", false, "schema", "fingerprint")
