@@ -35,7 +35,7 @@ tidy: ## Tidy every go.mod
 ##@ What CI runs (.ci/run)
 
 .PHONY: test
-test: servers vet race modules deps bench-once ## Everything the tests need, then all tests
+test: servers vet race long modules deps bench-once ## Everything the tests need, then all tests
 
 .PHONY: lint
 lint: ## golangci-lint over all modules, and tidy go.mod files
@@ -54,6 +54,10 @@ vet: ## go vet over all modules
 .PHONY: race
 race: ## All tests under the race detector in a random order; a missing server fails
 	TENURE_REQUIRE_SERVERS=1 $(GO) test -race -shuffle=on -timeout 20m work
+
+.PHONY: long
+long: ## The core's tests with larger fleets and more random runs, without the race detector
+	TENURE_LONG=1 $(GO) test -shuffle=on -timeout 10m ./...
 
 .PHONY: modules
 modules: ## Each module alone, without the workspace, as a user's build sees it

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tenure-go/tenure/assigner"
+	"github.com/tenure-go/tenure/internal/long"
 )
 
 // large is a fleet of 100 000 workloads, in no particular order, and 1 000 instances.
@@ -51,6 +52,9 @@ func TestMemoryOfALargeFleet(t *testing.T) {
 	for _, c := range contenders {
 		if strings.HasPrefix(c.name, "Rendezvous") {
 			continue // a hundred million scores, and nothing else: the others bound it
+		}
+		if c.name != "Sticky" && !long.Tests() {
+			continue
 		}
 		in := large()
 		var before, after runtime.MemStats

@@ -17,12 +17,13 @@ import (
 
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/internal/clock"
+	"github.com/tenure-go/tenure/internal/long"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/memory"
 )
 
 var (
-	modelRuns  = flag.Int("model.runs", 100, "random runs of the incarnation model")
+	modelRuns  = flag.Int("model.runs", long.Or(100, 25), "random runs of the incarnation model")
 	modelSeed  = flag.Uint64("model.seed", 1, "seed of the first run")
 	modelGuard = flag.Bool("model.guard", true, "false: the store does not freeze after losing data (the model must then find a violation)")
 )
@@ -286,9 +287,6 @@ func modelRun(t *testing.T, seed uint64, guard bool) (w *world) {
 // all of them, again and again: never two owners, and no token ever falls.
 func TestIncarnationModel(t *testing.T) {
 	runs := *modelRuns
-	if testing.Short() {
-		runs = min(runs, 50)
-	}
 	var next, grants, losses atomic.Int64
 	var bad atomic.Int64
 	t.Run("runs", func(t *testing.T) {

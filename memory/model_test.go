@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenure-go/tenure/internal/long"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/memory"
 )
@@ -292,10 +293,7 @@ func runModel(t *testing.T, seed uint64, guarded bool) (m *model) {
 }
 
 func TestModelOfLosses(t *testing.T) {
-	runs := 200
-	if testing.Short() {
-		runs = 50
-	}
+	runs := long.Or(200, 50)
 	grants := 0
 	for seed := range uint64(runs) {
 		m := runModel(t, seed, true)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenure-go/tenure/internal/long"
 	"github.com/tenure-go/tenure/lease"
 )
 
@@ -161,7 +162,7 @@ func TestABurstLosesNoEvents(t *testing.T) {
 		store := newStore(t)
 		rec := &recorder{}
 		set := mustSet(t, store, "a", Config{Observers: []any{rec}})
-		const n = 1500
+		n := long.Or(1500, 400)
 		for i := range n {
 			mustStart(t, set, Spec{Key: fmt.Sprint("job", i), Work: untilDrain})
 		}

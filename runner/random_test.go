@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenure-go/tenure/internal/long"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/status"
 )
@@ -82,7 +83,7 @@ func (w *witness) chaos(owner string, r *rand.Rand) Work {
 
 // TestRandomFleets runs three sets over one store through faults, stops, step-downs and revocations.
 func TestRandomFleets(t *testing.T) {
-	for seed := range uint64(25) {
+	for seed := range long.Or[uint64](25, 6) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { randomFleet(t, rand.New(rand.NewPCG(seed, 1))) })
 		})

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenure-go/tenure/internal/long"
 	"github.com/tenure-go/tenure/memory"
 	"github.com/tenure-go/tenure/storetest"
 )
@@ -41,8 +42,8 @@ func TestMemory(t *testing.T) {
 
 // TestMemoryInRealTime proves that the suite also works where time cannot be made virtual.
 func TestMemoryInRealTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for ten seconds")
+	if !long.Tests() {
+		t.Skip("waits for ten seconds: set TENURE_LONG=1")
 	}
 	storetest.Run(t, storetest.Config{
 		Open:   openMemory(5 * time.Second),

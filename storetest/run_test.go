@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenure-go/tenure/internal/long"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/registry"
 	"github.com/tenure-go/tenure/status"
@@ -103,6 +104,9 @@ func (l leaky) OpenSession(ctx context.Context, s lease.Session) (lease.Incarnat
 }
 
 func TestLeak(t *testing.T) {
+	if !long.Tests() {
+		t.Skip("waits for two seconds: set TENURE_LONG=1")
+	}
 	end := make(chan struct{})
 	defer close(end)
 	cfg := modelConfig("")
@@ -136,6 +140,9 @@ func (s slow) Acquire(ctx context.Context, sess lease.Session, keys []string) (l
 
 // TestSlowMachine: a session that ran out because the check was slow is no fault of the store.
 func TestSlowMachine(t *testing.T) {
+	if !long.Tests() {
+		t.Skip("waits for two seconds: set TENURE_LONG=1")
+	}
 	cfg := modelConfig("")
 	cfg.Bubble, cfg.Unit, cfg.MaxTTL = nil, 100*time.Millisecond, time.Second
 	run := func(t *testing.T, until int32) (tries int) {
