@@ -4,8 +4,8 @@
 //	store, err := redisstore.New(client, redisstore.Config{Fleet: "billing"})
 //
 // One [Store] implements lease.Manager, registry.Registry and status.Store, and the optional
-// capabilities lease.Lister, lease.Watcher, lease.Revoker and lease.Provisioner. It is made for Redis 6.2 and
-// newer and forks with the same commands: a single server, Sentinel, and Cluster, over RESP2 and RESP3.
+// capabilities lease.Lister, lease.Watcher, lease.Revoker, lease.Provisioner and assigner.Targets. It is
+// made for Redis 6.2 and newer and forks with the same commands: a single server, Sentinel, and Cluster, over RESP2 and RESP3.
 //
 // # How it works
 //
@@ -27,6 +27,7 @@
 //	{<prefix>:<fleet>}:generation  string: the generation of the membership
 //	{<prefix>:<fleet>}:statuses    hash: key -> token, state, owner, text
 //	{<prefix>:<fleet>}:owners      hash: owner of statuses -> expiry
+//	{<prefix>:<fleet>}:targets     hash: the head of the plan, its history, instance -> keys
 //	{<prefix>:<fleet>}:hints       channel
 //
 // The braces are a hash tag: in a cluster a fleet lives on one shard. Ten thousand leases are little for

@@ -13,6 +13,7 @@ import (
 
 	redisstore "github.com/tenure-go/tenure/adapters/redis"
 	"github.com/tenure-go/tenure/adapters/redis/internal/redistest"
+	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/registry"
@@ -54,6 +55,14 @@ func everything(t *testing.T, s *redisstore.Store) {
 	must(t, s.PutStatus(ctx, "i", time.Minute, nil))
 	must(t, second(s.Statuses(ctx, []string{"k"})))
 	must(t, second(s.AllStatuses(ctx)))
+	must(t, s.PutTargets(ctx, assigner.Head{Token: 1, Planner: "i", History: []byte("h")}, []assigner.Set{{Instance: "i"}}, []instance.ID{"j"}))
+	_, set, err := s.TargetsOf(ctx, "i")
+	must(t, err)
+	_, all, err := s.AllTargets(ctx)
+	must(t, err)
+	if !set.Found || len(all) != 1 {
+		t.Errorf("the targets are %+v and %+v", set, all)
+	}
 	must(t, second(s.Check(ctx)))
 }
 

@@ -13,6 +13,7 @@ type keyset struct {
 	marker, sessions, leases    string // the lease contract
 	members, lives, generations string // the registry contract
 	statuses, owners            string // the status contract
+	targets                     string // the plan
 	channel                     string // hints
 }
 
@@ -22,6 +23,7 @@ func newKeyset(prefix, fleet string) keyset {
 		marker: tag + "marker", sessions: tag + "sessions", leases: tag + "leases",
 		members: tag + "members", lives: tag + "lives", generations: tag + "generation",
 		statuses: tag + "statuses", owners: tag + "owners",
+		targets: tag + "targets",
 		channel: tag + "hints",
 	}
 }
@@ -50,3 +52,4 @@ func encode(name, also string) string {
 func (k keyset) forLeases() []string   { return []string{k.marker, k.sessions, k.leases} }
 func (k keyset) forMembers() []string  { return []string{k.marker, k.members, k.lives, k.generations} }
 func (k keyset) forStatuses() []string { return []string{k.marker, k.statuses, k.owners} }
+func (k keyset) forTargets() []string  { return []string{k.marker, k.targets} }

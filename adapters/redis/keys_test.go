@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -13,7 +14,7 @@ func TestKeysShareOneHashTag(t *testing.T) {
 			t.Errorf("%q: %q has no hash tag", fleet, k.marker)
 		}
 		seen := map[string]bool{}
-		for _, key := range append(append(append(k.forLeases(), k.forMembers()[1:]...), k.forStatuses()[1:]...), k.channel) {
+		for _, key := range slices.Concat(k.forLeases(), k.forMembers()[1:], k.forStatuses()[1:], k.forTargets()[1:], []string{k.channel}) {
 			if other, _ := hashTag(key); other != tag || seen[key] {
 				t.Errorf("%q: the key %q is out of line", fleet, key)
 			}

@@ -81,6 +81,10 @@ var (
 	getStatusesScript = build("getstatuses", false, "schema", "statuses")
 	allStatusesScript = build("allstatuses", false, "schema", "statuses")
 
+	putTargetsScript = build("puttargets", false, "schema", "hint", "targets")
+	targetsOfScript  = build("targetsof", false, "schema", "targets")
+	allTargetsScript = build("alltargets", false, "schema", "targets")
+
 	infoScript = build("info", false)
 )
 
@@ -89,6 +93,6 @@ func every() []*script {
 	return []*script{
 		openScript, renewScript, acquireScript, verifyScript, releaseScript, closeScript, revokeScript, leasesScript,
 		provisionScript, heartbeatScript, membersScript, drainScript, leaveScript, putStatusScript, getStatusesScript,
-		allStatusesScript, infoScript,
+		allStatusesScript, putTargetsScript, targetsOfScript, allTargetsScript, infoScript,
 	}
 }

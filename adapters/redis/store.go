@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/registry"
 	"github.com/tenure-go/tenure/status"
@@ -22,6 +23,7 @@ var _ interface {
 	lease.Provisioner
 	registry.Registry
 	status.Store
+	assigner.Targets
 } = (*Store)(nil)
 
 // Store is a handle on one fleet in Redis. It is safe for concurrent use, starts no goroutine

@@ -115,6 +115,8 @@ func parseHint(text string) lease.Change {
 		return lease.Change{Kind: k, Key: name}
 	case lease.ChangeJoined, lease.ChangeLeft, lease.ChangeDraining:
 		return lease.Change{Kind: k, Instance: name}
+	case lease.ChangePlanned:
+		return lease.Change{Kind: k}
 	}
 	return lease.Change{Kind: lease.ChangeResync}
 }
