@@ -72,10 +72,7 @@ func (p *process) work(ctx context.Context, term *runner.Term, c *client) error 
 		select {
 		case <-draining:
 			draining = nil
-			s.drained = p.clock.line()
-			if s.asked >= 0 {
-				s.drained = s.asked
-			}
+			s.sees()
 			p.w.checkDrain(s)
 		case <-ctx.Done():
 			return s.cancelled()
@@ -98,6 +95,13 @@ func (p *process) work(ctx context.Context, term *runner.Term, c *client) error 
 			s.check()
 		}
 		t.Reset(s.wait())
+	}
+}
+
+// sees notes that the drain has begun: now, or while the work was asking the store.
+func (s *shift) sees() {
+	if s.drained = s.asked; s.asked < 0 {
+		s.drained = s.p.clock.line()
 	}
 }
 
@@ -135,7 +139,7 @@ func (s *shift) cancelled() error {
 	if s.drained < 0 {
 		select {
 		case <-s.term.Draining():
-			s.drained = now // both at once
+			s.sees() // both at once
 		default:
 		}
 	}
