@@ -1,0 +1,153 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tenure-go/tenure/lease"
+)
+
+// fleet is a number of pods over one store.
+type fleet struct {
+	t       *testing.T
+	witness *witness
+	store   string
+	keys    []string
+	logs    string
+	pods    []*pod
+	started int
+}
+
+// pod is one process.
+type pod struct {
+	name  string
+	cmd   *exec.Cmd
+	stdin io.Closer
+	gone  chan struct{}
+}
+
+// startFleet provisions the store, starts n pods and waits until all workloads run.
+func startFleet(t *testing.T, store string, n int) *fleet {
+	t.Helper()
+	f := &fleet{t: t, witness: newWitness(t), store: store, logs: t.TempDir()}
+	for i := range 12 {
+		f.keys = append(f.keys, fmt.Sprintf("feed-%02d", i))
+	}
+	f.provision()
+	t.Cleanup(f.end)
+	for range n {
+		f.add()
+	}
+	f.settle(15 * time.Second)
+	f.witness.since()
+	return f
+}
+
+func (f *fleet) provision() {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), 30*time.Second)
+	defer cancel()
+	s, err := openStore(f.store, nil)
+	must(f.t, err)
+	if m, ok := s.(interface{ Migrate(context.Context) error }); ok {
+		must(f.t, m.Migrate(ctx))
+	}
+	must(f.t, s.(lease.Provisioner).Provision(ctx))
+	if c, ok := s.(io.Closer); ok {
+		must(f.t, c.Close())
+	}
+}
+
+// add starts another pod.
+func (f *fleet) add() *pod { return f.addOn(f.store) }
+
+// addOn starts a pod that reaches the store by another way.
+func (f *fleet) addOn(store string) *pod {
+	f.t.Helper()
+	f.started++
+	name := fmt.Sprintf("pod-%d", f.started)
+	cfg, err := json.Marshal(podConfig{Name: name, Store: store, Witness: f.witness.url, Keys: f.keys})
+	must(f.t, err)
+	log, err := os.Create(filepath.Join(f.logs, name))
+	must(f.t, err)
+	p := &pod{name: name, cmd: exec.Command(os.Args[0]), gone: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), podEnv+"="+string(cfg))
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.stdin, err = p.cmd.StdinPipe()
+	must(f.t, err)
+	must(f.t, p.cmd.Start())
+	go func() {
+		_ = p.cmd.Wait() // ended by a signal: always an error
+		log.Close()
+		close(p.gone)
+	}()
+	f.pods = append(f.pods, p)
+	return p
+}
+
+// end kills what is left, and shows the logs of a failed test.
+func (f *fleet) end() {
+	for _, p := range f.pods {
+		p.kill()
+	}
+	if !f.t.Failed() {
+		return
+	}
+	files, _ := filepath.Glob(f.logs + "/*") // the pattern is a good one
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		f.t.Logf("%s:\n%s", filepath.Base(file), tail(text, 6000))
+	}
+}
+
+func tail(b []byte, n int) []byte { return b[max(0, len(b)-n):] }
+
+func (p *pod) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) } // it may be gone already
+
+func (p *pod) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.gone
+	p.stdin.Close()
+}
+
+// stop ends the pod as an orchestrator does.
+func (p *pod) stop() { p.signal(syscall.SIGTERM) }
+
+// freeze pauses the pod for a while.
+func (p *pod) freeze(d time.Duration) {
+	p.signal(syscall.SIGSTOP)
+	time.Sleep(d)
+	p.signal(syscall.SIGCONT)
+}
+
+// settle waits until every workload has a writer, and has had the same ones for a while.
+func (f *fleet) settle(limit time.Duration) {
+	f.t.Helper()
+	end := time.Now().Add(limit)
+	calm := time.Now()
+	for time.Since(calm) < ttl/2 {
+		silent := f.witness.silent(f.keys, time.Now())
+		if len(silent) > 0 {
+			calm = time.Now()
+		}
+		if time.Now().After(end) {
+			f.t.Fatalf("not everything runs after %v: nobody writes to %v", limit, silent)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
