@@ -27,7 +27,8 @@ type beating struct {
 	members  []registry.Member // never changed in place
 	version  uint64            // rises with every new list of members; 0 before the first
 	failing  bool
-	failures int // in a row
+	failures int           // in a row
+	since    time.Duration // when they began to fail
 }
 
 // Heartbeats that hints ask for are spaced, so that a thousand joiners cost each member a handful of
@@ -114,6 +115,7 @@ func (l *loop) beatFailed(now, took time.Duration, err error) {
 	})
 	if !b.failing {
 		b.failing = true
+		b.since = now
 		l.dirty = true
 		l.e.note(EventFailing, "", err.Error())
 	}
@@ -140,11 +142,21 @@ func (l *loop) beatWorked(now time.Duration, v registry.View) {
 		l.e.startDraining("this instance was marked in the store")
 	}
 	l.lookAgain()
-	if v.Unchanged {
-		return
+	if !v.Unchanged {
+		l.viewed(now, v)
+	}
+	l.gone.answered(b.sent, v.NextExpiry)
+}
+
+// viewed takes a new list of members.
+func (l *loop) viewed(now time.Duration, v registry.View) {
+	b := &l.beat
+	if l.gone.view(now, max(2*l.e.timing.HeartbeatTTL, l.e.planner.LossWait), b.members, v.Members) {
+		l.facts.urgent++
 	}
 	b.members = v.Members
 	b.version++
+	l.stir(now)
 	active := v.Active()
 	if !slices.EqualFunc(active, l.active, sameMember) {
 		l.settle.change(now)

@@ -23,8 +23,17 @@ type Config struct {
 	// the same. Default assigner.Sticky, or assigner.Balanced where the lease manager cannot list
 	// who owns what (lease.Lister), which Sticky and Weighted need.
 	Assigner assigner.Assigner
+	// Planning says who makes the plans: by default the fleet's planner where the assigner heeds
+	// owners and the stores can list leases and carry targets, and otherwise everyone.
+	Planning Planning
+	// Targets is where the planner writes its plans. Default: the first of the store's parts that
+	// implements assigner.Targets. All instances must use the same.
+	Targets assigner.Targets
+	// Planner restrains the fleet's planner, where there is one.
+	Planner PlannerConfig
 	// Policy is handed to the assigner with every plan. Freeze is set by the coordinator besides,
-	// while the fleet has not settled.
+	// while the fleet has not settled. With a planner, Budget is how many healthy workloads may be on their
+	// way at a time in the whole fleet, and zero means a tenth of the workloads, at least 100.
 	Policy assigner.Policy
 	// Settle is for how long the active members and the catalogue must have been unchanged before
 	// healthy workloads move; what has no owner is placed at once. A fleet that is never quiet moves
@@ -39,8 +48,9 @@ type Config struct {
 	OnStuck func(key string, term *runner.Term)
 	// Logger receives what happens; nil means silent.
 	Logger *slog.Logger
-	// Observers are told of events: each may implement BeatObserver, PlanObserver and
-	// AssignmentObserver, and the observers of the packages runner and lease.
+	// Observers are told of events: each may implement BeatObserver, PlanObserver, PlannerObserver and
+	// AssignmentObserver, and the observers of the packages runner and lease. The planner's lease is
+	// one of this instance's too, so those of runner and lease hear of the key "tenure:planner".
 	Observers []any
 	// VerifySlice is how many leases are verified each renew interval, in rotation; default 100.
 	VerifySlice int
@@ -70,6 +80,9 @@ func (c Config) resolve() (Config, error) {
 	}
 	if c.Policy.Budget < 0 {
 		return c, fault.Invalid("Config.Policy.Budget", c.Policy.Budget, "must be 0 (no limit) or more")
+	}
+	if c.Planner, err = c.Planner.resolve(c.Timing); err != nil {
+		return c, err
 	}
 	c.Clock = clock.Or(c.Clock)
 	return c, nil

@@ -99,7 +99,7 @@ func TestSnapshotTellsAll(t *testing.T) {
 		after(time.Minute)
 		a := f.nodes["a"]
 		s := a.Snapshot()
-		if !s.Running || s.Leaving || s.Draining || s.Instance.ID != "a" || len(s.Members) != 2 || len(s.Catalogue) != 6 || s.Lease.Held != 3 {
+		if !s.Running || s.Leaving || s.Draining || s.Instance.ID != "a" || len(s.Members) != 2 || len(s.Catalogue) != 6 || s.Lease.Held != 4 {
 			t.Errorf("snapshot %+v", s)
 		}
 		if s.Beat.LastOK.IsZero() || s.Beat.Failures != 0 || s.Beat.LastErr != nil || time.Since(s.MembersAt) > 3*time.Second {

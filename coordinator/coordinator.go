@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/internal/fault"
@@ -72,8 +73,11 @@ func (c *Coordinator[W]) IsDraining() bool { return c.e.isDraining() }
 // Drained is closed once a drain has begun and nothing runs here any more.
 func (c *Coordinator[W]) Drained() <-chan struct{} { return c.e.set.Drained() }
 
-// Running returns the keys whose work runs here, or whose lease is not yet let go, sorted.
-func (c *Coordinator[W]) Running() []string { return c.e.set.Running() }
+// Running returns the keys whose work runs here, or whose lease is not yet let go, sorted. Planning
+// for the fleet is not one of them.
+func (c *Coordinator[W]) Running() []string {
+	return slices.DeleteFunc(c.e.set.Running(), func(key string) bool { return key == plannerKey })
+}
 
 // Held returns the leases under which work runs here now and which are locally valid, ordered by key.
 func (c *Coordinator[W]) Held() []lease.Lease { return c.e.terms.held() }

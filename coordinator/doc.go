@@ -12,8 +12,8 @@
 // # What Run does
 //
 // Each heartbeat tells the fleet that this instance lives and answers who else does. When that, or
-// the catalogue, has changed, the assigner makes a plan for the whole fleet, and this instance acts
-// on its own part of it:
+// the catalogue, has changed, a plan is made for the whole fleet, and every instance acts on its own
+// part of it:
 //
 //	heartbeat -> plan -> drop what is not ours any more -> gate -> contend for the lease -> work
 //
@@ -52,17 +52,36 @@
 // [Coordinator.BeginDrain] does: it is the deliberate act of an operator or of a preStop hook, lasts for
 // this process's life, and lets Run go on. A Coordinator is a subject for drain.Drainer.
 //
-// # Cost
-//
-// While nothing changes, an instance makes at most four store calls per interval, one heartbeat, one
-// renewal, one extension of its statuses and one verification of a rotating slice of its leases,
-// whatever the number of workloads. It runs one goroutine per running workload and a constant
-// number besides.
-//
 // # Who plans
 //
-// Everyone plans for himself, and all come to the same plan since planning is a pure function. The
-// assigners Sticky and Weighted look at who owns what as well: the coordinator then lists the leases,
-// all of one moment, whenever it plans. Two instances that list them while a workload moves may
-// disagree about its target for an interval; they list again until what they planned is what they see.
+// With an assigner that looks at who owns what (Sticky, Weighted) and a store that carries targets
+// (assigner.Targets), one instance plans for all. It is the planner as long as it holds the lease of the key
+// "tenure:planner", which is like any other: it lapses with its holder, and a drain hands it over. The
+// planner lists the leases, plans, and writes what each instance should run, its set of targets,
+// under its fencing token; what a deposed planner writes is refused. Everyone obeys his own set, the
+// planner too. A set that is not there says "unknown", not "nothing": such an instance keeps what it
+// runs and takes nothing new. So a fleet without a planner goes on as it is, and the next planner, which
+// inherits who was there and what moved lately, gives out what has lost its owner.
+//
+// The planner gives out what nobody has at once. What is healthy moves later, and only if need be: see
+// [PlannerConfig] for the waits and limits, each of which has a default. [PlannerObserver], the log and
+// [Snapshot] tell what was decided and why; [Coordinator.Explain] and [Coordinator.WhatIf] answer
+// questions on any instance.
+//
+// In all other cases everyone plans for himself, and all come to the same plan since planning is a pure
+// function. Sticky and Weighted then list the leases on every instance whenever it plans, and two that list
+// them while a workload moves may disagree about its target for an interval; they list again until
+// what they planned is what they see. Config.Planning chooses by hand.
+//
+// All instances of a fleet should have the same catalogue, but for the moments in which it changes. What the
+// planner's catalogue lacks is planned by those who have it, as where everyone plans: so one program
+// may run several coordinators with workloads of their own, and only one of them has a planner.
+//
+// # Cost
+//
+// While nothing changes, an instance makes four store calls per interval, one heartbeat, one renewal, one
+// extension of its statuses and one verification of a rotating slice of its leases, whatever the
+// number of workloads. The planner lists the leases every sixteenth interval besides, one other
+// instance asks for the planner's lease once per TTL, and everybody reads his targets every
+// thirty-second. An instance runs one goroutine per running workload and a constant number besides.
 package coordinator

@@ -21,15 +21,15 @@ var ErrStopped = errors.New("tenure: the coordinator was run already; make a new
 
 // engine is a coordinator without its type parameter: what its methods and its loop share.
 type engine struct {
-	self     instance.Instance
-	timing   lease.Timing
-	window   time.Duration
-	policy   assigner.Policy
-	assigner assigner.Assigner
-	store    Separate
-	lister   lease.Lister // nil unless the assigner heeds owners
-	set      *runner.Set
-	work     func(ctx context.Context, term *runner.Term, value any) error
+	self    instance.Instance
+	timing  lease.Timing
+	window  time.Duration
+	policy  assigner.Policy
+	mode    mode
+	planner PlannerConfig
+	store   Separate
+	set     *runner.Set
+	work    func(ctx context.Context, term *runner.Term, value any) error
 
 	clock   clock.Clock
 	line    clock.Line
@@ -37,6 +37,7 @@ type engine struct {
 	log     *slog.Logger
 	events  notify.Queue
 	hints   hints
+	news    news
 	gate    call.Gate // of BeginDrain
 	wake    chan struct{}
 	jobs    *jobs
@@ -61,11 +62,11 @@ func newEngine(store Store, first *catalogue, cfg Config) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{
-		self: cfg.Instance, timing: cfg.Timing, window: cfg.Settle, policy: cfg.Policy, store: p,
+		self: cfg.Instance, timing: cfg.Timing, window: cfg.Settle, policy: cfg.Policy, planner: cfg.Planner, store: p, news: newNews(),
 		clock: cfg.Clock, line: clock.NewLine(cfg.Clock), observe: splitObservers(cfg.Observers), log: cfg.Logger,
 		wake: make(chan struct{}, 1), jobs: newJobs(), catalogue: first,
 	}
-	if e.assigner, e.lister, err = choose(cfg.Assigner, p.Manager); err != nil {
+	if e.mode, err = choose(cfg, p); err != nil {
 		return nil, err
 	}
 	e.set, err = runner.NewSet(p.Manager, e.self.ID, runner.Config{

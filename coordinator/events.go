@@ -24,6 +24,7 @@ const (
 	EventRemoved   EventKind = "removed"   // a workload is wound down
 	EventReaped    EventKind = "reaped"    // a removed workload has ended here
 	EventPending   EventKind = "pending"   // a workload is to run here but must wait
+	EventPlanner   EventKind = "planner"   // the fleet's planner decided something here, or a set of targets is obeyed
 )
 
 // Event is one line of a coordinator's recent history.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/memory"
@@ -157,6 +158,29 @@ func (f *faulty) CloseSession(ctx context.Context, s lease.Session) error {
 
 func (f *faulty) Leases(ctx context.Context) ([]lease.Lease, error) {
 	return through(ctx, f, "Leases", 0, func() ([]lease.Lease, error) { return f.store.Leases(ctx) })
+}
+
+func (f *faulty) PutTargets(ctx context.Context, head assigner.Head, sets []assigner.Set, gone []instance.ID) error {
+	_, err := through(ctx, f, "PutTargets", len(sets), func() (int, error) { return 0, f.store.PutTargets(ctx, head, sets, gone) })
+	return err
+}
+
+func (f *faulty) TargetsOf(ctx context.Context, id instance.ID) (head assigner.Head, set assigner.Set, err error) {
+	_, err = through(ctx, f, "TargetsOf", 0, func() (int, error) {
+		var err error
+		head, set, err = f.store.TargetsOf(ctx, id)
+		return 0, err
+	})
+	return head, set, err
+}
+
+func (f *faulty) AllTargets(ctx context.Context) (head assigner.Head, sets []assigner.Set, err error) {
+	_, err = through(ctx, f, "AllTargets", 0, func() (int, error) {
+		var err error
+		head, sets, err = f.store.AllTargets(ctx)
+		return 0, err
+	})
+	return head, sets, err
 }
 
 func (f *faulty) Watch(ctx context.Context, hear func(lease.Change)) error {

@@ -29,12 +29,19 @@ func TestStoreCallsPerIntervalDoNotGrowWithTheWorkloads(t *testing.T) {
 				calls, sizes := a.fault.counts(), a.fault.biggest()
 				total := 0
 				for op, c := range calls {
-					if !slices.Contains([]string{"Heartbeat", "Renew", "PutStatus", "Verify"}, op) || c > intervals+1 {
+					most := intervals/10 + 1 // now and then, by the planner, its standby or everyone
+					if slices.Contains([]string{"Heartbeat", "Renew", "PutStatus", "Verify"}, op) {
+						most = intervals + 1 + intervals/10
+					}
+					if op == "Acquire" || op == "OpenSession" {
+						most = intervals/4 + 1 // by the standby, once per TTL
+					}
+					if c > most {
 						t.Errorf("%d times %s in %d intervals", c, op, intervals)
 					}
 					total += c
 				}
-				if total > 4*(intervals+1) {
+				if total > 4*(intervals+1)+intervals/5 {
 					t.Errorf("%d calls in %d intervals: %v", total, intervals, calls)
 				}
 				if sizes["PutStatus"] != 0 || sizes["members"] != 0 || sizes["Verify"] > 100 {

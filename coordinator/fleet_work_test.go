@@ -269,32 +269,40 @@ func TestDrainableIsTold(t *testing.T) {
 }
 
 func TestNothingIsLevelledWhileGrantsAreFrozen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, 10)
-		store, err := memory.New(memory.Config{Incarnations: true})
-		if err != nil {
-			t.Fatal(err)
+	for _, planning := range bothWays {
+		t.Run(string(planning), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { frozen(t, planning) }) })
+	}
+}
+
+// bothWays are the ways of planning for assigners that heed owners.
+var bothWays = []coordinator.Planning{coordinator.PlanningPlanner, coordinator.PlanningEveryone}
+
+func frozen(t *testing.T, planning coordinator.Planning) {
+	f := newFleet(t, 10)
+	f.cfg.Planning = planning
+	store, err := memory.New(memory.Config{Incarnations: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.store = store
+	if err := store.Provision(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.join("a", "b")
+	after(time.Minute)
+	before := f.witness.owners()
+	store.Restore(nil) // all data are lost: grants freeze for 15 s
+	after(3 * time.Second)
+	f.join("c")
+	after(9 * time.Second)
+	for key, id := range before {
+		if f.witness.owners()[key] != id {
+			t.Errorf("%s left %s in the freeze", key, id)
 		}
-		f.store = store
-		if err := store.Provision(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		f.join("a", "b")
-		after(time.Minute)
-		before := f.witness.owners()
-		store.Restore(nil) // all data are lost: grants freeze for 15 s
-		after(3 * time.Second)
-		f.join("c")
-		after(9 * time.Second)
-		for key, id := range before {
-			if f.witness.owners()[key] != id {
-				t.Errorf("%s left %s in the freeze", key, id)
-			}
-		}
-		after(10 * time.Second)
-		f.balanced("a", "b", "c")
-		f.close()
-	})
+	}
+	after(10 * time.Second)
+	f.balanced("a", "b", "c")
+	f.close()
 }
 
 func TestValuesChangeWithTheNextTerm(t *testing.T) {

@@ -23,6 +23,9 @@ func (l *loop) heed(b batch, now time.Duration) {
 	if b.members {
 		l.beatSoon(now)
 	}
+	if b.planned {
+		l.readSoon(now)
+	}
 	for key := range b.keys {
 		j := l.jobs.waiting[key]
 		switch {
@@ -121,7 +124,7 @@ func (l *loop) closed(r status.Record, members map[instance.ID]registry.Member) 
 		return "", 0
 	case r.State == status.Transferring:
 		return fmt.Sprintf("%s is winding it down", r.Owner), t.DrainTimeout + t.HardStop
-	case r.State == status.Active && !l.calm && !owner.Draining && !owner.Leaving:
+	case r.State == status.Active && !l.calm && l.stance(r.Key) == local && !owner.Draining && !owner.Leaving:
 		return fmt.Sprintf("%s runs it, and the fleet has not settled", r.Owner), forever
 	case r.State == status.Active:
 		return fmt.Sprintf("%s runs it", r.Owner), t.LeaseTTL

@@ -25,6 +25,7 @@ type batch struct {
 	members bool                // somebody joined, left or began to drain
 	keys    map[string]struct{} // these were released
 	all     bool                // something was released, nobody knows what
+	planned bool                // targets were written
 }
 
 // add notes a hint and reports whether it concerns this coordinator.
@@ -39,7 +40,9 @@ func (h *hints) add(c lease.Change, self instance.ID) bool {
 		}
 		h.got.members = true
 	case lease.ChangeResync:
-		h.got.members, h.got.all = true, true
+		h.got.members, h.got.all, h.got.planned = true, true, true
+	case lease.ChangePlanned:
+		h.got.planned = true
 	case lease.ChangeReleased:
 		if c.Key == "" || len(h.got.keys) >= mostKeys {
 			h.got.all = true

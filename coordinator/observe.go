@@ -41,12 +41,46 @@ type PlanEvent struct {
 	Settled bool
 }
 
+// PlannerObserver hears what the fleet's planner decides, on the instance that plans, and of every set of
+// targets that this instance obeys.
+type PlannerObserver interface{ ObservePlanner(PlannerEvent) }
+
+// PlannerEvent is one decision.
+type PlannerEvent struct {
+	Kind PlannerEventKind
+	// Instance is the observer's own.
+	Instance instance.ID
+	// Token and Epoch are those of the plan: the planner's fencing token and the number of its plan.
+	Token, Epoch uint64
+	// Why is for people.
+	Why string
+}
+
+// PlannerEventKind says what was decided.
+type PlannerEventKind string
+
+// The kinds. A decision that is made again for the same reason is told once.
+const (
+	PlannerElected    PlannerEventKind = "elected"    // this instance plans from now on
+	PlannerResigned   PlannerEventKind = "resigned"   // it plans no more
+	PlannerSuperseded PlannerEventKind = "superseded" // another planner has written: this one stops
+	PlannerWrote      PlannerEventKind = "wrote"      // a plan was written
+	PlannerHolding    PlannerEventKind = "holding"    // nothing is placed: a mass loss or a cold start
+	PlannerPlacing    PlannerEventKind = "placing"    // that is over
+	PlannerFrozen     PlannerEventKind = "frozen"     // healthy workloads stay where they are
+	PlannerLevelling  PlannerEventKind = "levelling"  // that is over
+	PlannerDeferring  PlannerEventKind = "deferring"  // some moves wait for a budget, a cap or a cool-down
+	PlannerRewriting  PlannerEventKind = "rewriting"  // the store has lost targets: they are written again
+	PlannerObeyed     PlannerEventKind = "obeyed"     // this instance was given another set
+)
+
 // AssignmentObserver hears what this instance takes and drops.
 type AssignmentObserver interface{ ObserveAssignment(Event) }
 
 type observers struct {
 	beat       []BeatObserver
 	plan       []PlanObserver
+	planner    []PlannerObserver
 	assignment []AssignmentObserver
 }
 
@@ -58,6 +92,9 @@ func splitObservers(all []any) observers {
 		}
 		if v, ok := x.(PlanObserver); ok {
 			o.plan = append(o.plan, v)
+		}
+		if v, ok := x.(PlannerObserver); ok {
+			o.planner = append(o.planner, v)
 		}
 		if v, ok := x.(AssignmentObserver); ok {
 			o.assignment = append(o.assignment, v)
@@ -81,6 +118,26 @@ func (e *engine) emitPlan(p PlanEvent) {
 		e.events.Post(func() {
 			for _, o := range e.observe.plan {
 				o.ObservePlan(p)
+			}
+		})
+	}
+}
+
+// noteOnce notes what the planner, or the lack of one, means here, unless that was noted last.
+func (e *engine) noteOnce(last *string, why string) {
+	if *last != why {
+		*last = why
+		e.note(EventPlanner, "", why)
+	}
+}
+
+// decided keeps, logs and reports a decision of the planner, or a set that is obeyed.
+func (e *engine) decided(d PlannerEvent) {
+	e.note(EventPlanner, "", string(d.Kind)+": "+d.Why)
+	if len(e.observe.planner) > 0 {
+		e.events.Post(func() {
+			for _, o := range e.observe.planner {
+				o.ObservePlanner(d)
 			}
 		})
 	}

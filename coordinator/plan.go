@@ -2,14 +2,12 @@ package coordinator
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/internal/call"
-	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/registry"
 )
 
@@ -28,8 +26,8 @@ type planning struct {
 
 // basis is all that a plan of ours depends on, but for the owners.
 type basis struct {
-	members, catalogue uint64
-	calm               bool
+	members, catalogue, strange uint64
+	calm                        bool
 }
 
 // againMost is how many heartbeat intervals a plan whose owners do not come to match it is left alone
@@ -44,7 +42,7 @@ func (l *loop) mayPlan() bool {
 // planIfDue makes a plan when what it depends on has changed.
 func (l *loop) planIfDue(now time.Duration) {
 	p := &l.plan
-	want := basis{l.beat.version, l.cat.version, l.calm}
+	want := basis{l.beat.version, l.cat.version, l.obey.strange.version, l.calm}
 	due := want != p.basis || p.again != 0 && now >= p.again
 	if !due || !l.mayPlan() {
 		return
@@ -53,9 +51,9 @@ func (l *loop) planIfDue(now time.Duration) {
 		p.wait = 0
 	}
 	p.basis, p.again, p.listed = want, 0, now
-	in := assigner.Input{Workloads: l.cat.workloads, Instances: instancesOf(l.beat.members), Policy: l.e.policy}
+	in := assigner.Input{Workloads: l.ownWorkloads(), Instances: instancesOf(l.beat.members), Policy: l.e.policy}
 	if !l.calm && in.Policy.Freeze == "" {
-		in.Policy.Freeze = "the fleet has not settled"
+		in.Policy.Freeze = notSettled
 	}
 	e, before := l.e, p.plan
 	aside(l, &p.lane, func() (planned, error) { return e.makePlan(l.calls, &p.lane.gate, in, before) }, l.planned)
@@ -70,40 +68,23 @@ type planned struct {
 // makePlan runs beside the loop: it asks the store for the owners, where the assigner heeds them,
 // and the assigner, which may be the user's, for a plan.
 func (e *engine) makePlan(ctx context.Context, gate *call.Gate, in assigner.Input, before assigner.Plan) (planned, error) {
-	if e.lister == nil {
-		// Only what changed since the last plan is a move; the targets do not depend on it.
-		in.Owners = before.Owners()
-	} else {
-		held, err := call.Do(ctx, gate, "Leases", e.timing.CallTimeout, e.lister.Leases)
-		if err != nil {
-			return planned{}, err
-		}
-		in.Owners = ownersIn(held)
-		for _, own := range e.terms.held() {
-			// What runs here is known better here: a store that lost its data, and lets its holders prove
-			// what they hold, lists nothing for a while.
-			in.Owners[own.Key] = e.self.ID
-		}
+	var err error
+	// Where owners are not heeded only what changed since the last plan is a move; the targets do
+	// not depend on it.
+	if in.Owners, err = e.owners(ctx, gate, before.Owners()); err != nil {
+		return planned{}, err
+	}
+	if e.mode.lister != nil {
 		in.InFlight = inFlight(before, in)
 		if in.Policy.Budget > 0 && len(in.InFlight) > 0 && in.Policy.Freeze == "" {
 			in.Policy.Freeze = "the moves of the last round are under way"
 		}
 	}
-	plan, err := e.assigner.Plan(in)
-	if err == nil && len(plan.Targets)+len(plan.Unplaceable) != len(in.Workloads) {
-		err = fmt.Errorf("tenure: the plan of %T is not whole: it speaks of %d workloads, the catalogue has %d",
-			e.assigner, len(plan.Targets)+len(plan.Unplaceable), len(in.Workloads))
+	plan, err := e.mode.assigner.Plan(in)
+	if err == nil {
+		err = e.whole(plan, in)
 	}
 	return planned{plan, in.Owners}, err
-}
-
-// ownersIn is who holds what.
-func ownersIn(held []lease.Lease) map[string]instance.ID {
-	owners := make(map[string]instance.ID, len(held))
-	for _, l := range held {
-		owners[l.Key] = l.Owner
-	}
-	return owners
 }
 
 // inFlight is the target of every move of the last plan whose workload is still where it was: it is
@@ -146,12 +127,14 @@ func (l *loop) planned(got planned, took time.Duration, err error) {
 	} else {
 		p.take(got.plan, l.e.self.ID)
 		l.dirty = true
-		if l.e.lister != nil && !matches(got.plan, got.owners) {
+		if l.e.mode.lister != nil && !matches(got.plan, got.owners) {
 			p.wait = min(max(2*p.wait, l.e.timing.HeartbeatInterval), againMost*l.e.timing.HeartbeatInterval)
 			p.again = now + l.e.spread(p.wait)
 		}
 	}
-	l.showPlan(took)
+	if !l.e.obeys() {
+		l.showPlan(took)
+	}
 	l.e.emitPlan(PlanEvent{Instance: l.e.self.ID, Plan: got.plan, Err: err, Took: took, Mine: len(p.mine), Settled: l.calm})
 }
 
@@ -172,7 +155,8 @@ func (p *planning) take(plan assigner.Plan, self instance.ID) {
 // interval is the most that hints can cause.
 func (l *loop) planSoon(now time.Duration) {
 	p := &l.plan
-	if l.e.lister == nil {
+	l.facts.released++
+	if l.e.mode.lister == nil {
 		return
 	}
 	interval := l.e.timing.HeartbeatInterval

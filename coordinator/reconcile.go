@@ -28,9 +28,11 @@ func (l *loop) reconcile() {
 		l.review(j)
 	}
 	// Where heartbeats fail, what is new waits; see look.
-	for key := range l.plan.mine {
-		if _, listed := l.cat.items[key]; listed && l.jobs.all[key] == nil {
-			l.jobs.wait(key)
+	for _, keys := range []map[string]struct{}{l.obey.keys, l.plan.mine} {
+		for key := range keys {
+			if _, listed := l.cat.items[key]; listed && l.jobs.all[key] == nil && l.isMine(key) {
+				l.jobs.wait(key)
+			}
 		}
 	}
 }
@@ -53,7 +55,7 @@ func (l *loop) giveUp() {
 // review decides whether a job goes on.
 func (l *loop) review(j *job) {
 	_, listed := l.cat.items[j.key]
-	_, mine := l.plan.mine[j.key]
+	mine, stance := l.isMine(j.key), l.stance(j.key)
 	switch {
 	case j.phase == Removing:
 	case j.phase == Waiting:
@@ -67,11 +69,15 @@ func (l *loop) review(j *job) {
 		if i, ok := l.e.set.Lookup(j.key); ok && i.Token == 0 {
 			l.remove(j, "heartbeats fail, so nothing new is taken")
 		}
+	case stance == unsure:
+		if !l.runs(j.key) {
+			l.remove(j, "it is unknown who should run it, so nothing new is taken")
+		}
 	case mine:
 		if j.kept {
 			l.jobs.keep(j, false, "")
 		}
-	case !l.calm && l.runs(j.key):
+	case !l.calm && stance == local && l.runs(j.key):
 		l.jobs.keep(j, true, l.whyMoved(j.key)+", once the fleet has settled")
 	default:
 		l.remove(j, l.whyMoved(j.key))
@@ -84,6 +90,9 @@ func (l *loop) runs(key string) bool {
 }
 
 func (l *loop) whyMoved(key string) string {
+	if l.stance(key) == obeyed {
+		return fmt.Sprintf("the plan of %s does not give it to this instance", l.whoPlans())
+	}
 	if to, ok := l.plan.plan.Target(key); ok {
 		return fmt.Sprintf("the plan moves it to %s", to)
 	}
@@ -104,7 +113,7 @@ func (l *loop) reap() {
 		}
 		l.jobs.forget(j)
 		l.e.note(EventReaped, key, "")
-		if _, mine := l.plan.mine[key]; mine {
+		if l.isMine(key) {
 			l.dirty = true // it was given back meanwhile
 		}
 	}
@@ -132,6 +141,9 @@ func (l *loop) start(j *job) {
 
 // whyHere is the reason of the newest plan that moved the workload.
 func (l *loop) whyHere(key string) string {
+	if l.stance(key) == obeyed {
+		return "planned here by " + l.whoPlans()
+	}
 	moves := l.plan.plan.Moves
 	at, moved := slices.BinarySearchFunc(moves, key, func(m assigner.Move, key string) int { return strings.Compare(m.Key, key) })
 	switch {

@@ -26,11 +26,19 @@ type loop struct {
 	beat   beating
 	active []registry.Member
 	settle settling
-	calm   bool // healthy workloads may move
+	calm   bool // healthy workloads may move: the fleet has settled, and the store, if it began anew, has thawed
 	cat    *catalogue
 	plan   planning
 	jobs   *jobs
 	gate   lane
+
+	gone        departures
+	incarnation uint64 // of the lease store, as last seen
+	obey        obeying
+	standAt     time.Duration // when standing for planner is tried again; 0: not by itself
+	facts       facts
+	alone       bool   // what the fleet's plan does not name is planned here
+	strangeTold string // the last of its kind
 }
 
 func (e *engine) run(ctx context.Context) error {
@@ -48,7 +56,9 @@ func (e *engine) run(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- e.set.Run(work) }()
 	e.note(EventStarted, "", "")
-	e.logs(func(lg *slog.Logger) { lg.Info("coordinator timing", "timing", e.timing, "settle", e.window) })
+	e.logs(func(lg *slog.Logger) {
+		lg.Info("coordinator", "timing", e.timing, "settle", e.window, "planning", string(e.mode.planning), "why", e.mode.why)
+	})
 
 	err := l.spin(ctx, stopWork, ended)
 	l.leave()
@@ -99,28 +109,37 @@ func (l *loop) step() time.Duration {
 	if cat := l.e.currentCatalogue(); cat.version != l.cat.version {
 		l.cat, l.dirty = cat, true
 		l.settle.change(now)
+		l.stir(now)
 	}
 	l.heed(l.e.hints.take(), now)
 	if !l.draining && l.e.isDraining() {
 		l.draining, l.dirty = true, true
 		l.beat.at = 0 // tell at once, whatever the backoff
 	}
-	if calm := l.isCalm(now); calm != l.calm {
+	state := l.e.set.LeaseState()
+	if calm := l.settle.settled(now) && state.FrozenFor == 0; calm != l.calm {
 		l.calm, l.dirty = calm, true
 		l.lookAgain()
 	}
+	if state.Incarnation > l.incarnation {
+		l.reincarnated(now, state.Incarnation)
+	}
 	l.beatIfDue(now)
-	l.planIfDue(now)
+	if l.e.obeys() {
+		l.stand(now)
+		l.tell(state)
+		l.readIfDue(now)
+		if alone := l.foreign(now); alone != l.alone {
+			l.alone, l.dirty = alone, true
+		}
+	}
+	if l.alone || !l.e.obeys() {
+		l.planIfDue(now)
+	}
 	l.reap()
 	l.reconcile()
 	l.look()
 	return l.until(now)
-}
-
-// isCalm reports whether healthy workloads may move: the fleet has settled, and the store, if it
-// began anew, has thawed.
-func (l *loop) isCalm(now time.Duration) bool {
-	return l.settle.settled(now) && l.e.set.LeaseState().FrozenFor == 0
 }
 
 // until returns how long nothing needs doing.
@@ -133,8 +152,14 @@ func (l *loop) until(now time.Duration) time.Duration {
 	if l.settle.open {
 		at(l.settle.at())
 	}
-	if l.plan.again != 0 && l.mayPlan() {
+	if l.plan.again != 0 && l.mayPlan() && (l.alone || !l.e.obeys()) {
 		at(l.plan.again)
+	}
+	if l.mayRead() {
+		at(l.obey.at)
+	}
+	if l.standAt > now {
+		at(l.standAt)
 	}
 	return max(next-now, 0)
 }

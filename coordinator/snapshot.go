@@ -28,6 +28,7 @@ type Snapshot struct {
 	MembersAt time.Time
 	Beat      BeatInfo
 	Plan      PlanInfo
+	Planning  PlanningInfo
 	// Catalogue is what there is to run, ordered by key; Names has the names of those that have one.
 	Catalogue []assigner.Workload
 	Names     map[string]string
@@ -55,7 +56,8 @@ type PlanInfo struct {
 	// Assigner is the type of the assigner.
 	Assigner string
 	// Plan is empty before the first. Where the assigner does not heed owners, its moves are the
-	// differences from the plan before.
+	// differences from the plan before. With a planner, the planner's own snapshot shows the whole plan,
+	// and those of the others what it gives to them.
 	Plan assigner.Plan
 	// At is when it was made, Took how long that took.
 	At   time.Time
@@ -83,6 +85,9 @@ type shown struct {
 	membersAt time.Time
 	beat      BeatInfo
 	plan      PlanInfo
+	calm      bool
+	told      toldInfo
+	reign     reigning
 }
 
 // showBeat publishes the outcome of a heartbeat.
@@ -117,7 +122,7 @@ func (e *engine) snapshot() Snapshot {
 	shown, cat := e.shown, e.catalogue
 	s := Snapshot{
 		Instance: e.self.Clone(), At: e.clock.Now(), Running: e.running, Leaving: e.leaving && e.running, Draining: e.draining,
-		Timing: e.timing, Settle: e.window, MembersAt: shown.membersAt, Beat: shown.beat, Plan: shown.plan,
+		Timing: e.timing, Settle: e.window, MembersAt: shown.membersAt, Beat: shown.beat, Plan: e.planInfo(), Planning: e.planningInfo(),
 		Lease: state, Events: e.ring.list(),
 	}
 	e.mu.Unlock()
@@ -125,7 +130,7 @@ func (e *engine) snapshot() Snapshot {
 	for i := range s.Members {
 		s.Members[i].Instance = s.Members[i].Instance.Clone()
 	}
-	s.Plan.Assigner = fmt.Sprintf("%T", e.assigner)
+	s.Plan.Assigner = fmt.Sprintf("%T", e.mode.assigner)
 	s.Plan.Plan = clonePlan(s.Plan.Plan)
 	s.Catalogue = slices.Clone(cat.workloads)
 	s.Names = map[string]string{}
@@ -142,6 +147,9 @@ func (e *engine) snapshot() Snapshot {
 func (e *engine) workloads(runs []runner.Info, names map[string]string) []WorkloadInfo {
 	all := make(map[string]WorkloadInfo, len(runs))
 	for _, r := range runs {
+		if r.Key == plannerKey {
+			continue
+		}
 		all[r.Key] = WorkloadInfo{Key: r.Key, Name: r.Name, Phase: Assigned, Runner: r}
 	}
 	e.jobs.mu.Lock()

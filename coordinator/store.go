@@ -3,6 +3,7 @@ package coordinator
 import (
 	"reflect"
 
+	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/internal/fault"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/registry"
@@ -11,6 +12,10 @@ import (
 
 // Store is a store that implements all three contracts, as every store of this project does.
 // Where the parts live in different places, pass a [Separate].
+//
+// What a store can do besides is found by assertion: hints (lease.Watcher), the list of leases
+// (lease.Lister), carrying plans (assigner.Targets). Wrapping a store hides these unless the wrapper
+// forwards them.
 type Store interface {
 	lease.Manager
 	registry.Registry
@@ -19,7 +24,7 @@ type Store interface {
 
 // Separate joins three stores into one Store, for example leases in Postgres and membership in
 // Redis. All three parts are required. The optional capabilities of the parts (hints, the list of
-// leases) are found.
+// leases, targets) are found.
 type Separate struct {
 	lease.Manager
 	registry.Registry
@@ -60,6 +65,16 @@ func (p Separate) registryWatcher() lease.Watcher {
 		return nil
 	}
 	return w
+}
+
+// targets returns the first part that carries plans; nil where none does.
+func (p Separate) targets() assigner.Targets {
+	for _, part := range []any{p.Manager, p.Registry, p.Store} {
+		if t, ok := part.(assigner.Targets); ok {
+			return t
+		}
+	}
+	return nil
 }
 
 func same(a, b any) bool {

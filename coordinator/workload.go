@@ -40,6 +40,7 @@ type item struct {
 // catalogue is a validated set of workloads. It never changes once it is in force.
 type catalogue struct {
 	version   uint64              // rises with every catalogue that comes into force
+	print     uint64              // of the keys, whatever their order; never 0
 	workloads []assigner.Workload // ordered by key
 	items     map[string]*item
 }
@@ -57,9 +58,11 @@ func compile[W any](workloads []Workload[W]) (*catalogue, error) {
 		}
 		first[w.Key] = i
 		value := w.Value
+		c.print += assigner.Hash(w.Key)
 		c.items[w.Key] = &item{name: w.Name, value: &value, drainable: w.Drainable}
 		c.workloads = append(c.workloads, assigner.Workload{Key: w.Key, Weight: w.Weight, Group: w.Group, Pin: w.Pin, Requires: w.Requires})
 	}
+	c.print |= 1
 	slices.SortFunc(c.workloads, func(a, b assigner.Workload) int { return strings.Compare(a.Key, b.Key) })
 	return c, nil
 }

@@ -31,13 +31,13 @@ func coordinatorMutants() []mutant {
 			{"coordinator/run.go", "	l.leave()\n	close", "	close"},
 		}, "coordinator", "TestStuckWorkerIsReported|TestStopBeatsAsLeaving", nil},
 		{"moves_before_the_fleet_settled", []edit{
-			{"coordinator/reconcile.go", "case !l.calm && l.runs(j.key):", "case false:"},
+			{"coordinator/reconcile.go", "case !l.calm && stance == local && l.runs(j.key):", "case false:"},
 		}, "coordinator", "TestJoinersGetTheirShare", nil},
 		{"moves_in_a_freeze", []edit{
-			{"coordinator/run.go", " && l.e.set.LeaseState().FrozenFor == 0", ""},
+			{"coordinator/run.go", " && state.FrozenFor == 0", ""},
 		}, "coordinator", "TestNothingIsLevelled", nil},
 		{"own_leases_unknown_after_data_loss", []edit{
-			{"coordinator/plan.go", "range e.terms.held()", "range e.terms.held()[:0]"},
+			{"coordinator/round.go", "range e.terms.held()", "range e.terms.held()[:0]"},
 		}, "coordinator", "TestNothingIsLevelled", nil},
 		{"gate_waits_for_the_dead", []edit{
 			{"coordinator/gate.go", "case !alive:", "case !alive && false:"},
@@ -46,7 +46,7 @@ func coordinatorMutants() []mutant {
 			{"coordinator/gate.go", "	byKey := make(", "	if err != nil {\n\t\treturn\n\t}\n	byKey := make("},
 		}, "coordinator", "TestStatusStoreIsNotNeeded", nil},
 		{"half_a_plan_obeyed", []edit{
-			{"coordinator/plan.go", "if err == nil && len(plan.Targets)", "if false && len(plan.Targets)"},
+			{"coordinator/plan.go", "err = e.whole(plan, in)", "err = nil"},
 		}, "coordinator", "TestAssignerThatHangs", nil},
 		{"drain_only_told", []edit{
 			{"coordinator/engine.go", "		e.set.DrainAll()\n", ""},
