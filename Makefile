@@ -101,6 +101,10 @@ sample-chaos: ## SEEDS=20 runs of random chaos, FOR=60s each; STORE=redis://... 
 mutants: ## Break the engines on purpose, one rule at a time: each must turn its tests red (minutes)
 	TENURE_MUTANTS=1 $(GO) test -count=1 -timeout 60m ./internal/mutants
 
+.PHONY: faults
+faults: servers ## Real fleets on private servers, hurt in every way of verify/faults: prints the table (minutes)
+	TENURE_LONG=1 TENURE_REQUIRE_SERVERS=1 $(GO) test -count=1 -v -timeout 20m ./verify/faults
+
 .PHONY: bench
 bench: ## Every benchmark at full length
 	$(GO) test -run='^$$' -bench=. -benchmem work

@@ -46,9 +46,24 @@ func startFleet(t *testing.T, store string, n int) *fleet {
 	for range n {
 		f.add()
 	}
-	f.settle(15 * time.Second)
-	f.witness.since()
+	if n > 0 {
+		f.balanced(n)
+	}
 	return f
+}
+
+// balanced waits until every workload runs and each of n pods has some, and begins to count anew.
+func (f *fleet) balanced(n int) {
+	f.t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; {
+		f.settle(15 * time.Second)
+		if pods := f.witness.pods(); len(pods) >= n {
+			break
+		} else if time.Now().After(end) {
+			f.t.Fatalf("after 20 s the workloads are spread over %v, want %d pods", pods, n)
+		}
+	}
+	f.witness.since()
 }
 
 func (f *fleet) provision() {
@@ -71,15 +86,21 @@ func (f *fleet) add() *pod { return f.addOn(f.store) }
 
 // addOn starts a pod that reaches the store by another way.
 func (f *fleet) addOn(store string) *pod {
+	return f.start(podConfig{Store: store, Witness: f.witness.url})
+}
+
+// start starts a pod, through another command if one is given.
+func (f *fleet) start(cfg podConfig, through ...string) *pod {
 	f.t.Helper()
 	f.started++
-	name := fmt.Sprintf("pod-%d", f.started)
-	cfg, err := json.Marshal(podConfig{Name: name, Store: store, Witness: f.witness.url, Keys: f.keys})
+	cfg.Name, cfg.Keys = fmt.Sprintf("pod-%d", f.started), f.keys
+	text, err := json.Marshal(cfg)
 	must(f.t, err)
-	log, err := os.Create(filepath.Join(f.logs, name))
+	log, err := os.Create(filepath.Join(f.logs, cfg.Name))
 	must(f.t, err)
-	p := &pod{name: name, cmd: exec.Command(os.Args[0]), gone: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), podEnv+"="+string(cfg))
+	args := append(through, os.Args[0])
+	p := &pod{name: cfg.Name, cmd: exec.Command(args[0], args[1:]...), gone: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), podEnv+"="+string(text))
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.stdin, err = p.cmd.StdinPipe()
 	must(f.t, err)

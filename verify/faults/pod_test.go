@@ -31,7 +31,7 @@ const podEnv = "TENURE_VERIFY_POD"
 
 const (
 	fleetName  = "verify"
-	ttl        = 2 * time.Second
+	ttl        = 3 * time.Second
 	writeEvery = 20 * time.Millisecond
 )
 
