@@ -60,7 +60,11 @@ func (k *Keeper) ask(ctx context.Context, r request) answer {
 func (k *Keeper) apply(a answer) {
 	k.emitCall(CallEvent{Op: a.op, Err: a.err, Took: a.took})
 	k.mu.Lock()
+	left := time.Duration(a.session.deadline.Load()) - k.line.Now()
 	err := k.settle(a)
+	if a.lane == laneRenew {
+		k.noteRenew(a, left)
+	}
 	k.mu.Unlock()
 	if a.heard != nil {
 		a.heard <- err
@@ -75,9 +79,6 @@ func (k *Keeper) settle(a answer) error {
 	now := k.line.Now()
 	// A term whose deadline has passed is over, whatever this answer says.
 	k.expire(now)
-	if a.lane == laneRenew {
-		k.noteRenew(a, now)
-	}
 	if a.session != k.session {
 		return errOutdated // of a session that is no longer the current one
 	}
@@ -272,6 +273,7 @@ func (k *Keeper) acquired(a answer, now time.Duration) {
 			e.asking = false
 			e.answered(a.sent)
 			e.nextTry = now + min(max(r.RetryAfter, time.Millisecond), farOff)
+			e.seen(r.Owner, e.nextTry)
 			if e.missed {
 				e.hinted(now)
 			}
@@ -307,18 +309,23 @@ func (k *Keeper) granted(e *entry, l Lease, s *session, now time.Duration) {
 	k.reschedule(e)
 	c := e.claim
 	k.notices = append(k.notices, func() { c.claimant.Granted(h) })
-	k.emitTerm(TermEvent{Kind: TermGranted, Lease: l})
+	k.emitTerm(TermEvent{Kind: TermGranted, Lease: l, At: k.clock.Now(), Before: e.before(now)})
 	k.logs(func(lg *slog.Logger) { lg.Info("lease granted", "lease", l) })
 }
 
-func (k *Keeper) noteRenew(a answer, now time.Duration) {
+// noteRenew tells of an answer that has been settled. Left is what its session had left before. The mutex is held.
+func (k *Keeper) noteRenew(a answer, left time.Duration) {
 	if len(k.observe.renew) == 0 {
 		return
 	}
-	k.emitRenew(RenewEvent{
-		Owner: k.owner, Err: a.err, Took: a.took, Held: len(k.holds), Incarnation: a.in.Number,
-		Left: max(time.Duration(a.session.deadline.Load())-now, 0),
-	})
+	e := RenewEvent{
+		Owner: k.owner, Session: a.session.ID, Opening: a.op == "OpenSession", At: k.clock.Now(), Err: a.err, Took: a.took,
+		Left: max(left, 0), Of: k.timing.LeaseTTL - k.timing.Margin, Held: len(k.holds), Incarnation: a.in.Number,
+	}
+	if a.session == k.session && a.session.open {
+		e.Until = e.At.Add(time.Duration(a.session.deadline.Load()) - k.line.Now())
+	}
+	k.emitRenew(e)
 }
 
 // check is Hold.Check: a Verify of one lease, applied like any other.

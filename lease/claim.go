@@ -66,6 +66,8 @@ type entry struct {
 	late   time.Duration
 	strays int   // grants to give back that nobody wanted
 	hold   *Hold // the term that is live, lost or being released
+
+	rival rival
 }
 
 // open reports whether something about the key is not finished.

@@ -143,6 +143,7 @@ func (k *Keeper) Claim(key string, c Claimant) (*Claim, error) {
 	e.contending = true
 	e.nextTry = k.line.Now()
 	e.notBefore = e.nextTry // an earlier claim may have chosen a wait
+	e.begin(e.nextTry)
 	k.reschedule(e)
 	k.poke()
 	return e.claim, nil
@@ -214,6 +215,7 @@ func (k *Keeper) contend(c *Claim, wait time.Duration) {
 	e.contending = true
 	e.notBefore = k.line.Now() + wait
 	e.nextTry = e.notBefore
+	e.begin(e.nextTry)
 	k.reschedule(e)
 	k.poke()
 }

@@ -124,7 +124,7 @@ func (k *Keeper) lose(h *Hold, why Reason) {
 		return
 	}
 	k.retire(h)
-	k.emitTerm(TermEvent{Kind: TermLost, Lease: h.lease, Reason: why})
+	k.emitTerm(TermEvent{Kind: TermLost, Lease: h.lease, At: k.clock.Now(), Reason: why})
 	k.logs(func(l *slog.Logger) { l.Warn("lease lost", "lease", h.lease, "reason", string(why)) })
 	if c := h.entry.claim; c != nil {
 		k.notices = append(k.notices, func() { c.claimant.Lost(h, lost) })
@@ -201,7 +201,7 @@ func (k *Keeper) letGone(p pending) {
 	} else {
 		e.rest(k.line.Now())
 		e.hold = nil
-		k.emitTerm(TermEvent{Kind: TermReleased, Lease: p.lease})
+		k.emitTerm(TermEvent{Kind: TermReleased, Lease: p.lease, At: k.clock.Now()})
 		if c := e.claim; c != nil {
 			k.notices = append(k.notices, func() { c.claimant.Released(p.hold) })
 		}

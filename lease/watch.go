@@ -78,7 +78,9 @@ func (k *Keeper) Hint(c Change) {
 		case e == nil:
 		case e.asking:
 			e.missed = true
+			e.released(now)
 		case e.wants():
+			e.released(now)
 			e.hinted(now)
 			k.reschedule(e)
 		}

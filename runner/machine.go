@@ -214,6 +214,7 @@ func (s *Set) report(w *workload, r *run) {
 	e := WorkEvent{
 		Key: w.spec.Key, Name: w.spec.Name, Token: r.Token(), End: r.end(), Err: r.err, Forced: r.forced,
 		Started: r.started, Ran: r.ran, WindDown: s.line.Now() - r.ending,
+		LetGo: s.line.Now() - r.began - r.ran,
 	}
 	if r.lost != nil {
 		e.Reason = r.lost.Reason

@@ -46,8 +46,8 @@ type WorkEvent struct {
 	Started time.Time
 	Ran     time.Duration
 	// WindDown is the time from the first sign of the end (the drain's begin, the loss, the work's
-	// return) until the key was let go.
-	WindDown time.Duration
+	// return) until the key was let go. LetGo is its last part: from the work's return on.
+	WindDown, LetGo time.Duration
 }
 
 // StuckObserver hears of workers that ignore their cancellation.
@@ -103,6 +103,7 @@ func splitObservers(all []any) observers {
 // tell posts an event to the observers of its kind.
 func tell[O, E any](s *Set, all []O, method func(O, E), e E) {
 	for _, o := range all {
+		e := e                                 // what is captured lives on the heap: only where somebody listens
 		s.events.Post(func() { method(o, e) }) // each on its own: the panic of one is not the next one's
 	}
 }
