@@ -20,7 +20,7 @@ const (
 			AND pg_get_indexdef(i.indexrelid, 3, true) = 'token'),
 		(SELECT count(*) FROM pg_catalog.pg_constraint c WHERE c.conrelid = to_regclass($1 || '.lease') AND c.contype = 'f' AND c.confdeltype = 'a' AND c.convalidated),
 		(SELECT count(*) FROM pg_catalog.pg_class c WHERE c.oid IN (to_regclass($1 || '.lease'), to_regclass($1 || '.session'), to_regclass($1 || '.fleet')) AND c.relpersistence <> 'p'),
-		(SELECT string_agg(t, ', ') FROM unnest(ARRAY['fleet','session','lease','member','status_owner','status']) t
+		(SELECT string_agg(t, ', ') FROM unnest(ARRAY['fleet','session','lease','member','status_owner','status','plan','target']) t
 			WHERE NOT (has_table_privilege($1 || '.' || t, 'SELECT') AND has_table_privilege($1 || '.' || t, 'INSERT')
 				AND has_table_privilege($1 || '.' || t, 'UPDATE') AND has_table_privilege($1 || '.' || t, 'DELETE')))`
 

@@ -18,7 +18,7 @@ import (
 )
 
 // tables in the order in which their rows can be written.
-var tables = []string{"fleet", "session", "lease", "member", "status_owner", "status"}
+var tables = []string{"fleet", "session", "lease", "member", "status_owner", "status", "plan", "target"}
 
 // bench is one run of the suite: a way to the server, with a proxy before each handle.
 type bench struct {

@@ -1,8 +1,8 @@
-// Package postgresstore keeps leases, membership and statuses in PostgreSQL 13 or later, with
+// Package postgresstore keeps leases, membership, statuses and plans in PostgreSQL 13 or later, with
 // fencing that the database enforces.
 //
 // A [Store] is one fleet's handle. It implements [lease.Manager] (with Lister, Revoker, Provisioner
-// and Watcher), [registry.Registry] and [status.Store]:
+// and Watcher), [registry.Registry], [status.Store] and [assigner.Targets]:
 //
 //	store, err := postgresstore.New(pool, "orders", postgresstore.Config{}) // or Open, or NewSQL
 //	err = store.Migrate(ctx)   // once per deployment; safe from every process at once
@@ -64,6 +64,10 @@
 //   - The foreign key from lease to session has no ON DELETE action: with SET NULL, a release and a
 //     lapse, or a grant and a lapse, waited for each other crosswise, and one locked lease row held up the lapse of a
 //     thousand others. Here it only keeps a session from being purged while a grant in flight names it.
+//   - Targets: the row of the plan's head first, by the upsert that a newer head refuses, then the rows of
+//     targets. Whoever writes targets holds the head, so nobody else is at them; deletion and upsert are
+//     statements of their own, since parts of one statement would not see what was committed while it
+//     waited for the head. No other kind of row is locked in that transaction.
 //   - The marker is locked only while grants are frozen: re-assertions take it FOR SHARE, and the end
 //     of the freeze is an UPDATE of it. So the first grant after a freeze sees every re-assertion.
 //
@@ -80,7 +84,7 @@
 //
 // # Hints
 //
-// [Store.Watch] listens on a connection of its own. NOTIFY is sent behind the commit of a release, close,
-// revocation, join, leave or drain, never for a renewal or a heartbeat: NOTIFY takes a lock
+// [Store.Watch] listens on a connection of its own. NOTIFY is sent behind the commit of a release or close
+// that freed something, a revocation, join, leave or drain, or a plan, never for a renewal or a heartbeat: NOTIFY takes a lock
 // that all committing transactions of the database share.
 package postgresstore

@@ -24,6 +24,7 @@ type migration struct {
 func steps() []migration {
 	return []migration{
 		{version: 1, compatible: 1, file: "migrations/0001_init.sql"},
+		{version: 2, compatible: 1, file: "migrations/0002_targets.sql"},
 	}
 }
 

@@ -18,6 +18,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/tenure-go/tenure/assigner"
+	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
 )
 
@@ -92,6 +94,14 @@ func TestSchemaSQLIsTheSchema(t *testing.T) {
 	l := granted(t, s, sess, "k")[0]
 	must(t, s.FencedFunc(ctx(t), l, pgx.TxOptions{}, func(context.Context, pgx.Tx) error { return nil }))
 	must(t, s.Release(ctx(t), sess, []lease.Lease{l}))
+	must(t, s.PutTargets(ctx(t), assigner.Head{Token: 1, Planner: "p"}, plan(2, 1), []instance.ID{"gone"}))
+	_, set, err := s.TargetsOf(ctx(t), "instance-00001")
+	must(t, err)
+	_, all, err := s.AllTargets(ctx(t))
+	must(t, err)
+	if !set.Found || len(all) != 2 {
+		t.Errorf("the targets are %+v and %+v", set, all)
+	}
 	s.purge(ctx(t))
 
 	// An older program beside a newer schema works while the schema says so.

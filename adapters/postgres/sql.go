@@ -54,6 +54,8 @@ type statements struct {
 	verify, verifyFrozen, release, revoke, leases   string
 	beat, view, beginDrain, leave                   string
 	statusLife, statusPut, statuses, statusesAll    string
+	planHead, targetGone, targetPut                 string
+	targetOf, targetsAll                            string
 	notify, fence, fenceWhy, fenceIdle              string
 	purgeLapse, purgeNames, purgeSessions           string
 	purgeLeases, purgeMembers, purgeStatus, purgeSO string
@@ -81,6 +83,7 @@ func newStatements(schema string) statements {
 		verify: f(sqlVerify), verifyFrozen: f(sqlVerifyFrozen), release: f(sqlRelease), revoke: f(sqlRevoke), leases: f(sqlLeases),
 		beat: f(sqlBeat), view: f(sqlView), beginDrain: f(sqlBeginDrain), leave: f(sqlLeave),
 		statusLife: f(sqlStatusLife), statusPut: f(sqlStatusPut), statuses: f(sqlStatuses), statusesAll: f(sqlStatusesAll),
+		planHead: f(sqlPlanHead), targetGone: f(sqlTargetGone), targetPut: f(sqlTargetPut), targetOf: f(sqlTargetOf), targetsAll: f(sqlTargetsAll),
 		notify: `SELECT pg_notify($1, $2)`, fence: f(sqlFence), fenceWhy: f(sqlFenceWhy), fenceIdle: sqlFenceIdle,
 		purgeLapse: f(sqlPurgeLapse), purgeNames: f(sqlPurgeNames), purgeSessions: f(sqlPurgeSessions),
 		purgeLeases: f(sqlPurgeLeases), purgeMembers: f(sqlPurgeMembers), purgeStatus: f(sqlPurgeStatus), purgeSO: f(sqlPurgeStatusOwners),

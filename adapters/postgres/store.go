@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/registry"
 	"github.com/tenure-go/tenure/status"
@@ -50,6 +51,7 @@ var (
 	_ lease.Watcher     = (*Store)(nil)
 	_ registry.Registry = (*Store)(nil)
 	_ status.Store      = (*Store)(nil)
+	_ assigner.Targets  = (*Store)(nil)
 )
 
 // New makes a store on a pool that the application has. It sends nothing. Unless
