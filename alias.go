@@ -6,6 +6,7 @@ import (
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/registry"
+	"github.com/tenure-go/tenure/resolver"
 	"github.com/tenure-go/tenure/runner"
 	"github.com/tenure-go/tenure/status"
 )
@@ -30,6 +31,8 @@ type (
 	LeasedWorkerRunner = runner.Runner
 	// WorkloadCoordinator runs an instance's share of many workloads; see [coordinator.Coordinator].
 	WorkloadCoordinator[W any] = coordinator.Coordinator[W]
+	// Resolver finds the owner of a workload and its address; see [resolver.Resolver].
+	Resolver = resolver.Resolver
 )
 
 // What every program meets.

@@ -21,6 +21,8 @@ var importOrder = map[string][]string{
 	"status":      {"instance"},
 	"assigner":    {"instance"},
 	"drain":       {"instance"},
+	"resolver":    {"instance", "lease", "registry", "status"},
+	"fencing":     {"instance", "lease"},
 	"runner":      {"instance", "lease", "registry", "status", "assigner", "drain"},
 	"coordinator": {"instance", "lease", "registry", "status", "assigner", "drain", "runner"},
 	"dashboard":   {"instance", "lease", "registry", "status", "assigner", "drain", "runner", "coordinator"},

@@ -52,6 +52,8 @@
 //   - drain: the graceful stop, and its handler for a preStop hook
 //   - runner: one workload, run by whoever holds its lease
 //   - coordinator: many workloads, shared out over the fleet
+//   - resolver: which instance owns a workload, and where it can be reached
+//   - fencing: a resource behind HTTP refuses the requests of former owners
 //   - memory: a store in memory, the specification in code
 //   - storetest: the conformance suite for any store, yours included
 //

@@ -105,6 +105,34 @@ func (s *Set) Running() []string {
 	return out
 }
 
+// Held returns the leases under which work runs here now and which are locally valid, ordered by key: for a handler
+// that serves what this process holds. It is local. The answer may be outdated when it is used, so pass the
+// token along with what must not come from a former owner.
+func (s *Set) Held() []lease.Lease {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []lease.Lease
+	for _, key := range sortedKeys(s.workloads) {
+		if l, ok := s.lease(key); ok {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// lease returns the lease under which the key's work runs, where it is valid. The mutex is held.
+func (s *Set) lease(key string) (lease.Lease, bool) {
+	w := s.workloads[key]
+	if w == nil {
+		return lease.Lease{}, false
+	}
+	r := w.run.Load()
+	if r == nil || r.started.IsZero() || !r.Valid() {
+		return lease.Lease{}, false
+	}
+	return r.Lease(), true
+}
+
 // LeaseState returns a snapshot of the session that all leases of the set hang off.
 func (s *Set) LeaseState() lease.State {
 	s.mu.Lock()

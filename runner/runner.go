@@ -108,19 +108,18 @@ func (r *Runner) State() State { return r.Info().State }
 
 // Held reports whether this process holds the key and its work runs: is it the leader? It is
 // local. Use the term's token for writes, since an answer may be outdated when it is used.
-func (r *Runner) Held() bool { return r.set.held(r.spec.Key) }
+func (r *Runner) Held() bool {
+	_, held := r.Lease()
+	return held
+}
+
+// Lease returns the lease under which the work runs here now, where it is locally valid: what a handler of the
+// leader needs to pass its token along. It is local.
+func (r *Runner) Lease() (lease.Lease, bool) {
+	r.set.mu.Lock()
+	defer r.set.mu.Unlock()
+	return r.set.lease(r.spec.Key)
+}
 
 // LeaseState returns a snapshot of the runner's session.
 func (r *Runner) LeaseState() lease.State { return r.set.LeaseState() }
-
-// held reports whether work runs under a valid lease.
-func (s *Set) held(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w := s.workloads[key]
-	if w == nil {
-		return false
-	}
-	r := w.run.Load()
-	return r != nil && !r.started.IsZero() && r.Valid()
-}
