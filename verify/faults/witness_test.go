@@ -37,9 +37,9 @@ type witness struct {
 	t   *testing.T
 	url string
 
-	mu      sync.Mutex
-	keys    map[string]*holder
-	count   tally
+	mu    sync.Mutex
+	keys  map[string]*holder
+	count tally
 }
 
 func newWitness(t *testing.T) *witness {
