@@ -24,6 +24,9 @@ import (
 //     the fleet's MaxTTL is refused with [ErrInvalid].
 //   - A call returns promptly once its context ends, with an error that matches
 //     [ErrUnavailable] and ctx.Err(). If the context had ended before, nothing happens.
+//   - A call that was answered grants and extends nothing after its answer. A store that sends a
+//     request again by itself, over another connection, must be sure that the first copy is not
+//     carried out later; where it cannot be, it answers ErrUnavailable and leaves that to the caller.
 //   - A lease record counts only in the incarnation that granted it, or in which it was verified.
 //   - Returned slices belong to the caller.
 type Manager interface {
