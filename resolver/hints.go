@@ -26,16 +26,14 @@ func (r *Resolver) Run(ctx context.Context) error {
 	wait := watchMin
 	for ctx.Err() == nil {
 		began := r.line.Now()
-		err := r.watch(ctx)
-		if ctx.Err() != nil {
-			break
+		if err := r.watch(ctx); ctx.Err() == nil {
+			safely(func() {
+				r.cfg.Logger.Warn("hints interrupted; answers are as old as MaxAge meanwhile", "error", err, "retryIn", wait)
+			})
 		}
 		if r.line.Now()-began > watchMax {
 			wait = watchMin // it worked for a while
 		}
-		safely(func() {
-			r.cfg.Logger.Warn("hints interrupted; answers are as old as MaxAge meanwhile", "error", err, "retryIn", wait)
-		})
 		t := r.cfg.Clock.NewTimer(wait)
 		select {
 		case <-t.C():
