@@ -14,5 +14,6 @@
 //	fleet, process_*            pods as operating-system processes
 //	chaos, rollout              what happens to fleets
 //	output, table, keys         what the viewer sees
+//	page                        the fleet's page in a browser, served by the parent
 //	witness/                    who judges, and how
 package main

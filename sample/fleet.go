@@ -126,7 +126,8 @@ func (f *fleet) watch(p *process) {
 	err := p.cmd.Wait()
 	at := witness.Now()
 	f.mu.Lock()
-	expected := p.ending || p.draining && err == nil
+	// One that ends well was told to: here, or by a drain mark in the store.
+	expected := p.ending || err == nil
 	if !expected {
 		f.crashed++
 	}

@@ -77,6 +77,10 @@ func TestWrongUseIsOneLineAndStartsNothing(t *testing.T) {
 		{"no workloads", []string{"-workloads", "0"}, "-workloads 0: must be between 1 and 10000"},
 		{"negative time", []string{"-for", "-1s"}, "-for -1s: must not be negative"},
 		{"short lease", []string{"-lease-ttl", "10ms"}, "-lease-ttl 10ms: must be between 500ms and 1h0m0s"},
+		{"no port", []string{"-page", "127.0.0.1"}, "-page 127.0.0.1: write it as host:port"},
+		{"not a port", []string{"-page", "127.0.0.1:many"}, "is not a port"},
+		{"a name", []string{"-page", "example.com:80"}, "is not an address of this machine"},
+		{"an address elsewhere", []string{"-page", "192.0.2.1:0"}, "-page: listen tcp 192.0.2.1:0"},
 		{"two catalogues", []string{"-workloads", "3", "-catalogue", "x"}, "give one of them"},
 		{"chaos and rollout", []string{"-chaos", "-rollout"}, "give one of them"},
 		{"missing catalogue", []string{"-catalogue", t.TempDir() + "/none"}, "no such file"},
@@ -111,7 +115,7 @@ func TestHelp(t *testing.T) {
 	if status := exitStatus(t, cmd.Run()); status != exitGood || stderr.Len() > 0 {
 		t.Errorf("status %d, stderr %q", status, stderr)
 	}
-	for _, flag := range []string{"-pods", "-catalogue", "-workloads", "-for", "-chaos", "-rollout", "-seed", "-lease-ttl", "-json", "-store"} {
+	for _, flag := range []string{"-pods", "-catalogue", "-workloads", "-for", "-chaos", "-rollout", "-seed", "-lease-ttl", "-json", "-store", "-page"} {
 		if !strings.Contains(stdout.String(), "  "+flag) {
 			t.Errorf("help does not mention %s:\n%s", flag, stdout)
 		}

@@ -25,6 +25,7 @@ type options struct {
 	timing    lease.Timing
 	json      bool
 	store     string // empty: embedded
+	page      string // address; empty: none
 }
 
 const (
@@ -61,6 +62,7 @@ func parseOptions(args []string, help io.Writer) (options, error) {
 	f.DurationVar(&ttl, "lease-ttl", 3*time.Second, "how long a dead pod keeps its leases; the other timings follow it")
 	f.BoolVar(&o.json, "json", false, "print one JSON object a line and nothing else")
 	f.StringVar(&o.store, "store", "", "use the server at `URL` (redis://, rediss://, postgres://) instead of the embedded store")
+	f.StringVar(&o.page, "page", "127.0.0.1:0", "serve the fleet's page at `ADDRESS` (port 0: a free one; empty: no page)")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			var flags strings.Builder
@@ -104,7 +106,13 @@ func (o options) check(file string, generate int, generated bool, ttl time.Durat
 		return errors.New("-chaos and -rollout both move pods: give one of them")
 	case ttl < minTTL || ttl > maxTTL:
 		return fmt.Errorf("-lease-ttl %v: must be between %v and %v", ttl, minTTL, maxTTL)
-	case o.store != "":
+	}
+	if o.page != "" {
+		if err := checkAddress(o.page); err != nil {
+			return err
+		}
+	}
+	if o.store != "" {
 		return checkStoreURL(o.store)
 	}
 	return nil

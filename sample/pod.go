@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tenure-go/tenure/coordinator"
+	"github.com/tenure-go/tenure/drain"
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/runner"
@@ -78,14 +79,14 @@ func runPod(stdin io.Reader) error {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	draining := sync.OnceFunc(func() { work.tell(witness.Draining) })
 	go obey(ctx, commands, stop, func() {
-		work.tell(witness.Draining)
+		draining()
 		if err := errors.Join(fleet.BeginDrain(ctx), digest.BeginDrain(ctx)); err != nil {
 			log.Warn("drain is not marked in the store yet", "error", err)
 		}
-		<-fleet.Drained()
-		<-digest.Drained()
 	})
+	go retire(ctx, fleet, digest, draining, stop)
 	var g errgroup.Group
 	g.Go(func() error { return fleet.Run(ctx) })
 	g.Go(func() error { return digest.Run(ctx) })
@@ -118,15 +119,27 @@ func obey(ctx context.Context, commands *bufio.Scanner, stop func(), drain func(
 		case cmdStop:
 			stop()
 		case cmdDrain:
-			once.Do(func() {
-				go func() {
-					drain()
-					stop()
-				}()
-			})
+			once.Do(func() { go drain() })
 		}
 	}
 	os.Exit(exitOrphan)
+}
+
+// retire ends a pod that has handed everything over, whoever marked it: the parent, or a click on the fleet's
+// page. It has nothing to do any more. The singleton's runner is told as well: the mark is the coordinator's.
+func retire(ctx context.Context, fleet, digest drain.Subject, draining, stop func()) {
+	select {
+	case <-fleet.Drained():
+	case <-ctx.Done():
+		return
+	}
+	draining()
+	_ = digest.BeginDrain(ctx) // always nil for a runner
+	select {
+	case <-digest.Drained():
+	case <-ctx.Done():
+	}
+	stop()
 }
 
 // joined reports the pod's first heartbeat.

@@ -25,7 +25,8 @@ type run struct {
 	host    *host
 	ledger  *http.Server
 	screen  *screen
-	moves   *float64 // per workload, of the rollout
+	page    *fleetPage // nil: none
+	moves   *float64   // per workload, of the rollout
 }
 
 // A worker writes about twenty times a second; the workers of a large catalogue write less often, so
@@ -76,6 +77,9 @@ func newRun(o options, s *screen) (*run, error) {
 // close ends what newRun made. The pods have ended by then.
 func (r *run) close() {
 	r.ledger.Close()
+	if err := r.page.Close(); err != nil {
+		r.screen.note("end the page: %v", err)
+	}
 	if err := r.host.Close(); err != nil {
 		r.screen.note("clean up the store: %v", err)
 	}
@@ -86,6 +90,10 @@ func (r *run) play() (int, error) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
+	var err error
+	if r.page, err = openPage(r.options, r.host.cfg); err != nil {
+		return 0, err
+	}
 	if err := r.screen.open(r); err != nil {
 		return 0, err
 	}
@@ -95,13 +103,16 @@ func (r *run) play() (int, error) {
 	go r.interrupts(signals, end, now, done)
 
 	r.screen.note("seed %d", r.options.seed)
+	if r.page != nil {
+		r.screen.note("the fleet's page: %s", r.page.URL)
+	}
 	for range r.options.pods {
 		if _, err := r.fleet.Add(firstVersion); err != nil {
 			r.fleet.Shutdown(0, nil)
 			return 0, err
 		}
 	}
-	err := r.act(end)
+	err = r.act(end)
 	unowned := r.end(now)
 	r.screen.close()
 	if err != nil {

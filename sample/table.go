@@ -116,8 +116,11 @@ func (t *table) head() []string {
 		fmt.Sprintf("%sTenure sample%s  %v   lease TTL %v   seed %d", bold, plain, age, t.run.options.timing.LeaseTTL, t.run.options.seed),
 		fmt.Sprintf("%s%s   unowned %d   writes %d   stale writes refused %d%s", bold, verdict, v.Unowned, v.Writes, v.StaleRefused, plain),
 		fmt.Sprintf("handovers %d, median %.1f ms   failovers %d, slowest %.0f ms", v.Handovers, v.HandoverP50Ms, v.Failovers, v.FailoverMaxMs),
-		"",
 	}
+	if t.run.page != nil {
+		page = append(page, "page "+t.run.page.URL)
+	}
+	page = append(page, "")
 	var pods strings.Builder
 	for _, p := range t.run.witness.Pods() {
 		fmt.Fprintf(&pods, "%s%s %s%s %d   ", colour(p.Name), p.Name, p.State, plain, p.Runs)
