@@ -100,6 +100,9 @@ func merge(r *reading, mine map[string]coordinator.WorkloadInfo, lister bool) (r
 		}
 		row := join(key, w, held, rec, lister)
 		row.Alone = w == nil && r.listed || w != nil && w.Alone
+		if row.State == Starting && rec == nil && (row.Alone || len(statuses) == 0) {
+			row.State = Active // its runner publishes no status, so it will never say so
+		}
 		if m, here := mine[key]; here && m.Runner.Stuck {
 			row.State = Stuck
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/instance"
+	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/memory"
 	"github.com/tenure-go/tenure/tenuretest"
 )
@@ -217,7 +218,11 @@ func TestHangingStore(t *testing.T) {
 
 func TestStrangersAndSingletons(t *testing.T) {
 	store := written(t, 2, 4)
-	hold(t, store, "worker-9", "nightly")
+	s := lease.NewSession("worker-9", lasting) // a runner that publishes no status
+	_, err := store.OpenSession(t.Context(), s)
+	require.NoError(t, err)
+	_, err = store.Acquire(t.Context(), s, []string{"nightly"})
+	require.NoError(t, err)
 	p := open9(t, store, Config{Catalogue: func() []Workload {
 		w := func(key string, alone bool) Workload {
 			return Workload{Workload: assigner.Workload{Key: key}, Alone: alone}
@@ -229,6 +234,7 @@ func TestStrangersAndSingletons(t *testing.T) {
 	assert.True(t, v.Members[2].Stranger)
 	assert.Equal(t, 1, v.Members[2].Held)
 	assert.Equal(t, 0, v.Members[2].Planned)
+	assert.Zero(t, v.Counts.Starting)
 	assert.Equal(t, 2, v.Balance.Most)
 	assert.Equal(t, Verdict{Busy, "1 of 6 workloads has no owner at this moment; the fleet is taking over."}, v.Verdict)
 	d := twin(t, p, "?w=nightly").Workload
