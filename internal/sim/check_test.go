@@ -112,6 +112,25 @@ func (w *world) check() {
 			w.checkShift(s)
 		}
 	}
+	for _, p := range w.all {
+		w.checkStop(p)
+	}
+}
+
+// checkStop holds S7: a stop in any state returns. A process may need two calls to tell that it stops and two more to leave.
+func (w *world) checkStop(p *process) {
+	select {
+	case <-p.done:
+		return
+	default:
+	}
+	p.mu.Lock()
+	told, still, resumed := p.told, p.still, p.resumed
+	p.mu.Unlock()
+	bound := (w.timing.DrainTimeout + w.timing.HardStop + 4*w.timing.CallTimeout) * 9 / 8 // its clock may be slow
+	if p.alive() && !told.IsZero() && !still && resumed.Before(told) && time.Since(told) > bound {
+		w.fail("S7", "%s: Run has not returned %v after it was told to stop", p.id, time.Since(told))
+	}
 }
 
 // checkShift holds S3: nothing is trusted for longer than the model of its holder allows, and nobody works on.

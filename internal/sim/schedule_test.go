@@ -105,16 +105,28 @@ type schedule struct {
 	Steps  []step `json:"steps"`
 }
 
+// write and parse are for replays.
+func write(s schedule) string {
+	js, err := json.Marshal(s)
+	if err != nil {
+		return err.Error() // of plain values: it cannot be
+	}
+	return string(js)
+}
+
+func parse(text string) (s schedule, err error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	err = d.Decode(&s)
+	return s, err
+}
+
 // String is for people.
 func (s schedule) String() string {
 	var b strings.Builder
 	short := s
 	short.Steps = nil
-	world, err := json.Marshal(short)
-	if err != nil {
-		return err.Error()
-	}
-	fmt.Fprintf(&b, "%s\n", world)
+	fmt.Fprintf(&b, "%s\n", write(short))
 	for _, st := range s.Steps {
 		fmt.Fprintf(&b, "  %v\n", st)
 	}

@@ -21,6 +21,11 @@ func shrink(t *testing.T, s schedule, rule string) schedule {
 		}
 		return false
 	}
+	return shrinkBy(s, breaks)
+}
+
+// shrinkBy is shrink for any notion of what matters.
+func shrinkBy(s schedule, breaks func(schedule) bool) schedule {
 	for size := (len(s.Steps) + 1) / 2; size > 0; size /= 2 {
 		for at := 0; at < len(s.Steps); {
 			c := s

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -25,8 +24,8 @@ var (
 // TestSeeds runs fleets through random schedules.
 func TestSeeds(t *testing.T) {
 	if *replay != "" {
-		var s schedule
-		if err := json.Unmarshal([]byte(*replay), &s); err != nil {
+		s, err := parse(*replay)
+		if err != nil {
 			t.Fatalf("-replay: %v", err)
 		}
 		report(t, s, play(t, s))
@@ -74,12 +73,8 @@ func report(t *testing.T, s schedule, r result) {
 		}
 	}
 	least := shrink(t, s, r.rule)
-	js, err := json.Marshal(least)
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Errorf("%d of 5 replays break %s as well\nshrunk from %d steps to %d: %v\nreplay: go test ./internal/sim -run 'TestSeeds$' -tell -v -replay '%s'",
-		again, r.rule, len(s.Steps), len(least.Steps), least, js)
+		again, r.rule, len(s.Steps), len(least.Steps), least, write(least))
 }
 
 // TestKeptSchedules replays what once broke a promise.
@@ -93,8 +88,8 @@ func TestKeptSchedules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var s schedule
-		if err := json.Unmarshal(b, &s); err != nil {
+		s, err := parse(string(b))
+		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
 		for range 3 {

@@ -55,7 +55,7 @@ func (w *world) planShift(key string, n int) shiftPlan {
 		p.panics = d.of("panics").chance(.2)
 	}
 	if d.of("deaf").chance(w.s.Deaf) {
-		p.deaf = d.of("deaf for").between(0, w.timing.HardStop*3/2)
+		p.deaf = d.of("deaf for").between(0, 8*w.timing.HardStop)
 	}
 	return p
 }

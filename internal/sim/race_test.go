@@ -1,0 +1,6 @@
+//go:build race
+
+package sim
+
+// racing: the race detector makes the scheduler random.
+const racing = true
