@@ -1,0 +1,184 @@
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// counter is a store that nobody may talk to: it counts who does.
+func counter(t *testing.T) (url string, calls *atomic.Int64) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	calls = &atomic.Int64{}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			calls.Add(1)
+			c.Close()
+		}
+	}()
+	return "redis://" + l.Addr().String(), calls
+}
+
+// Every bad input is one line that names the problem and the remedy, with status 2, before anything is done.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	url, calls := counter(t)
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string   // split at spaces; URL stands for the store
+		want []string // what the line contains
+	}{
+		{"nonsense", []string{`unknown command "nonsense"`, "tenure help"}},
+		{"--nonsense", []string{"--nonsense", "--help"}},
+		{"status --nonsense", []string{"--nonsense", "tenure status --help"}},
+		{"status", []string{"--store is missing", "TENURE_STORE"}},
+		{"status --store mysql://h", []string{"redis://", "postgres://"}},
+		{"status --store localhost:6379", []string{"redis://"}},
+		{"status --store redis://u:secret@h:port:x", []string{"host", "host:port"}},
+		{"status --store redis://u:sec%ret@h", []string{"not a URL", "%40"}},
+		{"status --store redis://h/nodb", []string{"database", "redis://"}},
+		{"status --store redis://h?nonsense=1", []string{"nonsense"}},
+		{"status --store redis://a,b", []string{"one host", "redis+cluster://"}},
+		{"status --store redis+sentinel://a,b", []string{"master", "mymaster"}},
+		{"status --store redis+sentinel://a/m?replica_only=true", []string{"replica_only"}},
+		{"status --store redis+cluster://a,b/1", []string{"one database", "without a path"}},
+		{"status --store redis+cluster://a?read_only=true", []string{"ReadOnly", "replicas"}},
+		{"status --store postgres://u:secret@h:x/db", []string{"postgres://user:password@host"}},
+		{"status --store postgres://h/db --prefix p", []string{"--prefix", "--schema"}},
+		{"status --store URL --schema s", []string{"--schema", "--prefix"}},
+		{"status --store URL --fleet=", []string{"--fleet", "default"}},
+		{"status --store URL --max-ttl 0s", []string{"--max-ttl", "24h"}},
+		{"status --store URL --max-ttl 25h", []string{"--max-ttl", "24h"}},
+		{"status --store URL --max-ttl soon", []string{"soon", "--help"}},
+		{"status --store URL extra", []string{`"extra"`, "takes none"}},
+		{"status --store URL --timeout 0s", []string{"--timeout", "above 0"}},
+		{"status --store URL --interval 2s", []string{"--interval", "--watch"}},
+		{"status --store URL --watch --interval 1ms", []string{"--interval", "100ms"}},
+		{"who --store URL", []string{"KEY is missing", "who KEY"}},
+		{"who --store URL a b", []string{`"b"`, "one KEY"}},
+		{"who --store URL --timeout -1s k", []string{"--timeout", "above 0"}},
+		{"who --store URL bad\x00key", []string{"key", "NUL"}},
+		{"drain --store URL", []string{"--instance", "--url"}},
+		{"drain --store URL --instance i --url http://h/", []string{"--instance and --url", "one of them"}},
+		{"drain --store URL --instance i --token-file f", []string{"--token-file", "--url"}},
+		{"drain --url h/drain", []string{"--url", "http://"}},
+		{"drain --url http://127.0.0.1:1/ --token-file /does/not/exist", []string{"--token-file", "can be read"}},
+		{"drain --url http://127.0.0.1:1/ --token-file EMPTY", []string{"--token-file", "empty"}},
+		{"drain --url http://127.0.0.1:1/ --timeout 0s", []string{"--timeout", "above 0"}},
+		{"revoke --store URL", []string{"KEY is missing"}},
+		{"revoke --store URL k", []string{"asks first", "--yes"}},
+		{"provision --store URL extra", []string{`"extra"`}},
+		{"provision --store URL --timeout 0s", []string{"--timeout"}},
+		{"migrate --store URL", []string{"PostgreSQL", "provision"}},
+		{"migrate --print --json", []string{"--print", "--json"}},
+		{"migrate --print --schema pg_mine", []string{"pg_", "another name"}},
+		{"verify --store URL --run (", []string{"--run", "^O"}},
+		{"verify --store URL --run a/b", []string{"--run", "slash"}},
+		{"verify --store URL --unit 1ms", []string{"--unit", "10ms"}},
+		{"verify --store URL --lanes 0", []string{"--lanes", "64"}},
+		{"verify --store URL --timeout 0s", []string{"--timeout"}},
+		{"check --store URL --clock 2m", []string{"--clock", "1m"}},
+		{"check --store URL --timeout 0s", []string{"--timeout"}},
+		{"healthcheck", []string{"URL is missing"}},
+		{"healthcheck 127.0.0.1:80", []string{"URL", "http://"}},
+		{"healthcheck http://127.0.0.1:1/ --timeout 0s", []string{"--timeout"}},
+		{"version extra", []string{`"extra"`}},
+		{"completion tcsh", []string{"tcsh", "--help"}},
+		{"guardian", []string{"tenure run"}},
+		{"suite", []string{"tenure verify"}},
+		{"run --store URL --key k", []string{"behind --"}},
+		{"run --store URL --key k true", []string{"behind --"}},
+		{"run --store URL --key k --", []string{"nothing follows --"}},
+		{"run --store URL --key k --restart on-failure -- true", []string{`"on-failure"`, "--flag=value"}},
+		{"run --store URL -- true", []string{"--key is missing"}},
+		{"run --store URL --key tenure:x -- true", []string{"reserved", "another name"}},
+		{"run --store URL --key k --name bad\x00name -- true", []string{"--name", "UTF-8"}},
+		{"run --store URL --key k --ttl 0s -- true", []string{"--ttl", "above 0"}},
+		{"run --store URL --key k --ttl 1ms -- true", []string{"--ttl", "10ms"}},
+		{"run --store URL --key k --ttl 1h -- true", []string{"--ttl", "--max-ttl"}},
+		{"run --store URL --key k --margin 0s -- true", []string{"--margin", "above 0"}},
+		{"run --store URL --key k --margin 9s -- true", []string{"--ttl", "--margin"}},
+		{"run --store URL --key k --grace 8s -- true", []string{"--grace", "less than"}},
+		{"run --store URL --key k --grace -1s -- true", []string{"--grace"}},
+		{"run --store URL --key k --drain-timeout 0s -- true", []string{"--drain-timeout", "above 0"}},
+		{"run --store URL --key k --drain-signal NONSENSE -- true", []string{"NONSENSE", "TERM"}},
+		{"run --store URL --key k --drain-signal 999 -- true", []string{"999", "TERM"}},
+		{"run --store URL --key k --restart=sometimes -- true", []string{"--restart", "on-failure"}},
+		{"run --store URL --key k --once --restart -- true", []string{"--once and --restart", "one of them"}},
+		{"run --store URL --key k --wait --no-wait -- true", []string{"--wait and --no-wait", "one of them"}},
+		{"run --store URL --key k -- does-not-exist", []string{"does-not-exist", "PATH"}},
+		{"run --store URL --key k -- /etc/passwd", []string{"/etc/passwd", "permission"}},
+		{"run --store mysql://h --key k -- true", []string{"postgres://"}},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			var args []string
+			for a := range strings.SplitSeq(c.args, " ") {
+				switch a {
+				case "URL":
+					a = url
+				case "EMPTY":
+					a = empty
+				}
+				args = append(args, a)
+			}
+			var status int
+			var out, said string
+			if args[0] == "guardian" || args[0] == "suite" {
+				p := start(t, "", nil, args...)
+				status, out, said = p.wait(), p.out.String(), p.err.String()
+			} else {
+				status, out, said = command(args...)
+			}
+			if status != 2 {
+				t.Errorf("status %d, expected 2", status)
+			}
+			if strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "tenure: ") || out != "" {
+				t.Errorf("expected one line on standard error: %q, %q", said, out)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(said, want) {
+					t.Errorf("%q does not say %q", said, want)
+				}
+			}
+			if strings.Contains(said, "secret") {
+				t.Errorf("%q tells the password", said)
+			}
+		})
+	}
+	if n := calls.Load(); n != 0 {
+		t.Errorf("the store was spoken to %d times", n)
+	}
+}
+
+// Every command says how it exits, and has its global flags.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "run", "status", "who", "drain", "revoke", "provision", "migrate", "verify", "check", "healthcheck", "version"} {
+		out := must(t, strings.Fields(name+" --help")...)
+		for _, want := range []string{"Exit status", "--json", "--store"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("tenure %s --help does not mention %q", name, want)
+			}
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if out := must(t, "completion", shell); !strings.Contains(out, "tenure") {
+			t.Errorf("completion for %s: %q", shell, out)
+		}
+	}
+}

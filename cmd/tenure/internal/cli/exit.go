@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	postgresstore "github.com/tenure-go/tenure/adapters/postgres"
+	"github.com/tenure-go/tenure/lease"
+)
+
+// Exit statuses of all commands but run, which passes on the status of what it runs.
+const (
+	exitDone    = 0
+	exitNo      = 1
+	exitUsage   = 2
+	exitStore   = 3
+	exitTimeout = 4
+	// Of run alone, so that they differ from what commands exit with: the numbers of sysexits.h.
+	exitUnavailable = 69 // --no-wait, and the store did not answer
+	exitInternal    = 70 // the command could not be guarded, or did not end
+	exitHeld        = 75 // --no-wait and somebody else holds the key; --once and the lease was lost
+	// Interrupted while something was waited for.
+	exitInterrupted = 130
+)
+
+const exitHelp = `
+Exit status:
+  0  done
+  1  the answer is no: nobody holds the key, a check failed, a drain was refused
+  2  bad input; nothing was changed
+  3  the store cannot be reached or used
+  4  timed out
+`
+
+// statusError ends the program with a status. An empty text prints nothing.
+type statusError struct {
+	status int
+	text   string
+}
+
+// Error is one line.
+func (e *statusError) Error() string { return e.text }
+
+// usage is bad input: one sentence that names the problem and the remedy.
+func usage(format string, args ...any) error {
+	return &statusError{status: exitUsage, text: fmt.Sprintf(format, args...)}
+}
+
+// fail ends with a status and a sentence.
+func fail(status int, format string, args ...any) error {
+	return &statusError{status: status, text: fmt.Sprintf(format, args...)}
+}
+
+// quietly ends with a status after everything was said.
+func quietly(status int) error { return &statusError{status: status} }
+
+// classify gives any error of a command its status.
+func classify(err error) (status int, text string) {
+	if e, ok := errors.AsType[*statusError](err); ok {
+		return e.status, e.text
+	}
+	text = err.Error()
+	if bad, ok := errors.AsType[*lease.InvalidError](err); ok {
+		return exitUsage, fmt.Sprintf("%s %s: %s", bad.Field, bad.Value, bad.Remedy)
+	}
+	if setup, ok := errors.AsType[*postgresstore.SetupError](err); ok {
+		return exitStore, strings.NewReplacer("run Migrate once", "run \"tenure migrate\"", "run Migrate", "run \"tenure migrate\"").
+			Replace(fmt.Sprintf("%s; %s", setup.Problem, setup.Remedy))
+	}
+	switch {
+	case errors.Is(err, lease.ErrInvalid):
+		return exitUsage, text
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted, "interrupted"
+	case errors.Is(err, lease.ErrReadOnlyStore):
+		return exitStore, "the store takes no writes; connect to the primary"
+	case errors.Is(err, lease.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+		return exitStore, "the store does not answer; check the URL and the server (\"tenure check\"): " + root(err)
+	}
+	return exitNo, text
+}
+
+// root is the innermost part of an error that says more than that the outcome is unknown.
+func root(err error) string {
+	text := err.Error()
+	for _, noise := range []string{lease.ErrUnavailable.Error() + ": ", lease.ErrUnavailable.Error()} {
+		text = strings.ReplaceAll(text, noise, "")
+	}
+	return strings.TrimSuffix(strings.TrimSpace(text), ":")
+}
+
+// complain prints an error in one line and returns the status.
+func complain(w io.Writer, err error) int {
+	status, text := classify(err)
+	if text != "" {
+		fmt.Fprintf(w, "tenure: %s\n", strings.Join(strings.Fields(text), " "))
+	}
+	return status
+}

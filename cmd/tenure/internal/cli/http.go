@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenure-go/tenure/drain"
+)
+
+// mostBody bounds what is read of an answer: ten thousand keys of 512 bytes fit.
+const mostBody = 16 << 20
+
+// checkURL refuses what is not an address of a handler.
+func checkURL(flag, text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return usage("%s: write it as http://127.0.0.1:8080/path", flag)
+	}
+	return nil
+}
+
+// drainToken reads the token of a drain handler; empty where there is none.
+func (o drainOptions) drainToken() (string, error) {
+	token := os.Getenv("TENURE_DRAIN_TOKEN")
+	if o.tokenFile != "" {
+		text, err := os.ReadFile(o.tokenFile)
+		if err != nil {
+			return "", usage("--token-file: %s; name a file that can be read", err)
+		}
+		token = strings.TrimSpace(string(text))
+		if token == "" {
+			return "", usage("--token-file %s: it is empty; write the handler's token into it", o.tokenFile)
+		}
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", usage("the drain token must be visible ASCII without spaces, or it cannot be sent; mend the file or TENURE_DRAIN_TOKEN")
+	}
+	return token, nil
+}
+
+// drainURL drains through an instance's own handler, which answers when the drain is over.
+func (a *app) drainURL(cmd *cobra.Command, o drainOptions) error {
+	if err := checkURL("--url", o.url); err != nil {
+		return err
+	}
+	token, err := o.drainToken()
+	if err != nil {
+		return err
+	}
+	ctx, cancel, err := bounded(cmd, o.timeout)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	began := time.Now()
+	stop := a.waiting(o.url, began)
+	code, body, err := post(ctx, o.url, token)
+	stop()
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fail(exitTimeout, "%s has not answered after %s; the drain goes on (raise --timeout above the handler's own)", o.url, left(time.Since(began)))
+	case errors.Is(err, context.Canceled):
+		return fail(exitInterrupted, "interrupted; the drain goes on")
+	case err != nil:
+		return fail(exitStore, "%s cannot be reached: %s; check the address, and that the process still runs", o.url, bare(err))
+	}
+	var answer drain.Answer
+	if err := json.Unmarshal(body, &answer); err != nil || answer.State == "" {
+		return fail(exitNo, "%s answered %d and is no drain handler; check the path", o.url, code)
+	}
+	switch {
+	case code == http.StatusOK && answer.State == "drained":
+		return a.drained(answer, o.url, exitDone)
+	case answer.State == "draining":
+		return a.drained(answer, o.url, exitTimeout)
+	}
+	if a.json {
+		if err := a.emit(answer); err != nil {
+			return err
+		}
+	}
+	return fail(exitNo, "%s refused (%d): %s%s", o.url, code, answer.Error, advice(code))
+}
+
+// advice is what to do about a refusal.
+func advice(code int) string {
+	switch code {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return "; give the token in --token-file or TENURE_DRAIN_TOKEN"
+	}
+	return ""
+}
+
+// post sends one request. There is no retry and no redirect: it changes something.
+func post(ctx context.Context, target, token string) (code int, body []byte, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	return do(r)
+}
+
+func do(r *http.Request) (code int, body []byte, err error) {
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer answer.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(answer.Body, mostBody))
+	return answer.StatusCode, body, err
+}
+
+// bare is a transport error without the URL, which the caller names.
+func bare(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// waiting tells people now and then that an answer is waited for.
+func (a *app) waiting(what string, began time.Time) (stop func()) {
+	if a.json {
+		return func() {}
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(5 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-tick.C:
+				fmt.Fprintf(a.Err, "draining %s: waiting for %s\n", what, time.Since(began).Round(time.Second))
+			}
+		}
+	}()
+	return func() { close(end); <-ended }
+}
+
+// health is the JSON of healthcheck.
+type health struct {
+	URL     string  `json:"url"`
+	Healthy bool    `json:"healthy"`
+	Status  int     `json:"status,omitempty"`
+	Error   string  `json:"error,omitempty"`
+	Seconds float64 `json:"seconds"`
+}
+
+func (a *app) healthcheck() *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use: "healthcheck URL", Short: "Ask a health endpoint, for images that have no curl", Args: one("URL"),
+		Long: `Sends GET to a health endpoint and exits with 0 for an answer from 200 to 299, and with 1 for any other
+or none. For the HEALTHCHECK of an image, or an exec probe.
+` + exitHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkURL("URL", args[0]); err != nil {
+				return err
+			}
+			ctx, cancel, err := bounded(cmd, timeout)
+			if err != nil {
+				return err
+			}
+			defer cancel()
+			h := a.ask(ctx, args[0])
+			if h.Healthy {
+				return a.say(h, "healthy: %d", h.Status)
+			}
+			if a.json {
+				if err := a.emit(h); err != nil {
+					return err
+				}
+				return quietly(exitNo)
+			}
+			return fail(exitNo, "unhealthy: %s", h.Error)
+		},
+	}
+	timeoutFlag(cmd, &timeout, 3*time.Second, "how long to wait for the answer")
+	return cmd
+}
+
+func (a *app) ask(ctx context.Context, target string) health {
+	h := health{URL: target}
+	began := time.Now()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err == nil {
+		var body []byte
+		h.Status, body, err = do(r)
+		h.Healthy = err == nil && h.Status >= 200 && h.Status < 300
+		if !h.Healthy && err == nil {
+			err = fmt.Errorf("%s answered %d: %s", target, h.Status, printable(string(body), 200))
+		}
+	} else {
+		err = bare(err)
+	}
+	h.Seconds = time.Since(began).Seconds()
+	if err != nil {
+		h.Error = err.Error()
+	}
+	return h
+}

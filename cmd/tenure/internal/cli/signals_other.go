@@ -1,0 +1,9 @@
+//go:build !unix
+
+package cli
+
+// signalNumber reads a signal's name; here only the default is known, and nothing can be run in any case.
+func signalNumber(text string) (int, bool) { return 15, text == "TERM" }
+
+// relay has nothing to pass on here.
+func (l *leader) relay() (stop func()) { return func() {} }
