@@ -121,3 +121,32 @@ func ExampleNew() {
 	fmt.Println(keeper != nil, err)
 	// Output: true <nil>
 }
+
+// A script of one's own whose writes only the present owner can make. Leases may be in any store.
+func ExampleFenced() {
+	server := miniredis.NewMiniRedis()
+	if err := server.Start(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	defer client.Close()
+
+	publish := redisstore.NewFenced(`return redis.call('SET', KEYS[1], ARGV[1])`) // the script as it was before
+	write := func(l lease.Lease, text string) {
+		_, err := publish.Run(context.Background(), client, "{report}:fence", l, []string{"{report}:text"}, text)
+		fmt.Println(text+":", err)
+	}
+	former := lease.Lease{Key: "nightly-report", Token: 41} // term.Lease() in a worker
+	present := lease.Lease{Key: "nightly-report", Token: 42}
+	write(former, "draft")
+	write(present, "final")
+	write(former, "late draft") // it was suspended, and does not know
+	fmt.Println("stored:", client.Get(context.Background(), "{report}:text").Val())
+	// Output:
+	// draft: <nil>
+	// final: <nil>
+	// late draft: redisstore: write fenced: a newer owner has written: fence "{report}:fence", lease "nightly-report" token 41, 42 was seen
+	// stored: final
+}
