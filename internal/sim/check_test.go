@@ -25,6 +25,7 @@ func (w *world) enter(s *shift) shiftPlan {
 	if !s.p.alive() {
 		return plan
 	}
+	w.stats.counts["terms"]++
 	w.noteLocked("%s works on %q with token %d", s.p.id, key, s.lease.Token)
 	w.traceLocked("%s enter %s %d", key, s.p.id, s.lease.Token)
 	for _, o := range w.open[key] {
@@ -181,6 +182,7 @@ func (w *world) checkRelease(p *process, released func(lease.Lease) bool) {
 func (w *world) checkDrain(s *shift) {
 	p, key := s.p, s.lease.Key
 	w.note("%s drains %q", p.id, key)
+	w.count("drains")
 	if !p.serves() || !w.listed(key) || time.Since(w.steppedDown(p)) < time.Second {
 		return
 	}

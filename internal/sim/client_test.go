@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/coordinator"
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
@@ -105,13 +106,54 @@ func (c *client) Watch(ctx context.Context, f func(lease.Change)) error {
 	return c.p.link.watch(ctx, c, f, c.p.w.server.store.Watch)
 }
 
-// lister is a client that lists leases as well.
+var _ interface {
+	lease.Lister
+	assigner.Targets
+} = lister{}
+
+// lister is a client that lists leases and carries plans as well.
 type lister struct{ *client }
 
 // Leases implements lease.Lister.
 func (c lister) Leases(ctx context.Context) ([]lease.Lease, error) {
 	c.p.w.checkBound(ctx, c.p, "Leases")
 	return call(ctx, c.client, onLease, "Leases", c.p.w.server.store.Leases)
+}
+
+// PutTargets implements assigner.Targets.
+func (c lister) PutTargets(ctx context.Context, head assigner.Head, sets []assigner.Set, gone []instance.ID) error {
+	c.p.w.checkBound(ctx, c.p, "PutTargets")
+	return act(ctx, c.client, onTargets, "PutTargets", func(ctx context.Context) error {
+		return c.p.w.server.store.PutTargets(ctx, head, sets, gone)
+	})
+}
+
+// TargetsOf implements assigner.Targets.
+func (c lister) TargetsOf(ctx context.Context, id instance.ID) (assigner.Head, assigner.Set, error) {
+	type mine struct {
+		head assigner.Head
+		set  assigner.Set
+	}
+	c.p.w.checkBound(ctx, c.p, "TargetsOf")
+	got, err := call(ctx, c.client, onTargets, "TargetsOf", func(ctx context.Context) (mine, error) {
+		head, set, err := c.p.w.server.store.TargetsOf(ctx, id)
+		return mine{head, set}, err
+	})
+	return got.head, got.set, err
+}
+
+// AllTargets implements assigner.Targets.
+func (c lister) AllTargets(ctx context.Context) (assigner.Head, []assigner.Set, error) {
+	type all struct {
+		head assigner.Head
+		sets []assigner.Set
+	}
+	c.p.w.checkBound(ctx, c.p, "AllTargets")
+	got, err := call(ctx, c.client, onTargets, "AllTargets", func(ctx context.Context) (all, error) {
+		head, sets, err := c.p.w.server.store.AllTargets(ctx)
+		return all{head, sets}, err
+	})
+	return got.head, got.sets, err
 }
 
 // Heartbeat implements registry.Registry.

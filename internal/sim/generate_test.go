@@ -70,7 +70,7 @@ func (g *generator) steps(n int, kinds ...func() step) {
 // network is a bad connection of one instance.
 func (g *generator) network() step {
 	st := step{Slot: g.IntN(g.s.Slots), For: g.within(.1, 3)}
-	st.On = []string{"", "", onLease, onRegistry, onStatus}[g.IntN(5)]
+	st.On = []string{"", "", onLease, onRegistry, onStatus, onTargets}[g.IntN(6)]
 	st.Do = []deed{cut, cut, refuse, hang, halfDone, slow, lie}[g.IntN(7)]
 	if st.Do == lie {
 		st.On, st.For = onRegistry, g.within(1, 4)

@@ -15,6 +15,7 @@ const (
 	onLease    = "lease"
 	onRegistry = "registry"
 	onStatus   = "status"
+	onTargets  = "targets"
 )
 
 var (
@@ -148,6 +149,7 @@ func call[T any](ctx context.Context, c *client, contract, op string, do func(co
 	}
 	f := l.fault(contract)
 	fate := l.fateOf(d, f)
+	c.p.w.count("calls")
 	if fate.refused {
 		return zero, errRefused
 	}
@@ -159,9 +161,11 @@ func call[T any](ctx context.Context, c *client, contract, op string, do func(co
 	go func() {
 		wait(fate.there)
 		if f := l.fault(contract); fate.lost || f != nil && (f.do == cut || f.do == hang) {
+			c.p.w.count("calls lost")
 			return
 		}
 		if fate.again > 0 {
+			c.p.w.count("calls repeated")
 			time.AfterFunc(fate.again, func() { _, _ = do(context.WithoutCancel(ctx)) })
 		}
 		v, err := do(context.WithoutCancel(ctx))
@@ -170,6 +174,7 @@ func call[T any](ctx context.Context, c *client, contract, op string, do func(co
 		}
 		wait(fate.back)
 		if f := l.fault(contract); fate.unheard || errors.Is(err, errTrapped) || f != nil && (f.do == cut || f.do == hang) {
+			c.p.w.count("answers lost")
 			return
 		}
 		reply <- answer{v, err}

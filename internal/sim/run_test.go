@@ -98,6 +98,7 @@ func (w *world) act(g *stage, st step) {
 		undo(func() { p.link.lift(f) })
 	case pause, suspend:
 		if p.freeze(st.Do == suspend) {
+			w.count("pauses")
 			undo(p.thaw)
 		}
 	case stepDown:

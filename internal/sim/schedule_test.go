@@ -84,7 +84,8 @@ type schedule struct {
 	Keys  int `json:"keys"`
 	// Rates are the clock rates of the slots, less one, in units of Margin/LeaseTTL.
 	Rates []float64 `json:"rates,omitempty"`
-	// Guarded: the store notices that it lost data. Listed: it lists its leases. Sleepers: machines can see that
+	// Guarded: the store notices that it lost data. Listed: it lists its leases and
+	// carries plans, so that the fleet has a planner. Sleepers: machines can see that
 	// they slept. Quiet: the checker does not look at terms between events, since a look is not without effect.
 	Guarded  bool `json:"guarded,omitempty"`
 	Listed   bool `json:"listed,omitempty"`

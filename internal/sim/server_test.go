@@ -87,6 +87,7 @@ func (s *server) acquire(ctx context.Context, sess lease.Session, keys []string)
 		s.armed = false
 		s.trapped = s.store.Snapshot()
 		s.lost = time.Now()
+		s.w.count("losses of data")
 		s.w.note("the store loses a grant of %q with token %d, and its data", g.Leases[0].Key, g.Leases[0].Token)
 		s.store.Restore(nil)
 		return lease.Grant{}, errTrapped
@@ -122,6 +123,9 @@ func (s *server) grants(l lease.Lease, in lease.Incarnation) {
 	}
 	s.holders[key] = tenant{session: l.Session, token: l.Token, in: in.Number}
 	s.w.trace("%s grant %d", key, l.Token)
+	if key == "tenure:planner" {
+		s.w.count("planner's terms")
+	}
 }
 
 func (s *server) verify(ctx context.Context, sess lease.Session, leases []lease.Lease) (lease.Verification, error) {
@@ -191,6 +195,7 @@ func (s *server) lose(n int) {
 		to = s.snaps[max(0, len(s.snaps)-1-n)]
 	}
 	s.lost = time.Now()
+	s.w.count("losses of data")
 	s.store.Restore(to)
 }
 

@@ -32,11 +32,13 @@ func TestSeeds(t *testing.T) {
 		return
 	}
 	n := *seeds
-	terms, slowest, broken := 0, time.Duration(0), 0
+	counts, slowest, broken := map[string]int{}, time.Duration(0), 0
 	for seed := *first; seed < *first+uint64(n); seed++ {
 		s := generate(seed)
 		r := play(t, s)
-		terms += r.stats.terms
+		for what, n := range r.stats.counts {
+			counts[what] += n
+		}
 		slowest = max(slowest, r.stats.settle)
 		switch {
 		case r.rule == "" && !*tell:
@@ -50,7 +52,12 @@ func TestSeeds(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d schedules, %d broken, %d events of leases and workers, all well at most %v after the end of all faults", n, broken, terms, slowest)
+	t.Logf("%d schedules, %d broken, all well at most %v after the end of all faults; %v", n, broken, slowest, counts)
+	for _, what := range []string{"terms", "losses", "drains", "drain timeouts", "failures", "planner's terms", "losses of data", "calls lost", "answers lost", "calls repeated", "pauses"} {
+		if counts[what] == 0 && n >= 30 && broken == 0 {
+			t.Errorf("%d schedules without any %s: the simulation does not do what it should", n, what)
+		}
+	}
 }
 
 // report fails the test with all that is needed to see the run again.

@@ -85,6 +85,7 @@ func (p *process) work(ctx context.Context, term *runner.Term, c *client) error 
 		case s.drained >= 0 && now >= s.drained+s.plan.finish:
 			return nil
 		case s.drained < 0 && s.plan.fails > 0 && now >= s.began+s.plan.fails && !p.w.calm():
+			p.w.count("failures")
 			if s.plan.panics {
 				panic(errSick)
 			}
@@ -146,6 +147,7 @@ func (s *shift) cancelled() error {
 	var lost *lease.LostError
 	switch {
 	case errors.As(cause, &lost):
+		w.count("losses")
 		until, doubted := s.client.model.trusts(s.lease)
 		if left := until - now; lost.Reason == lease.ReasonUnreachable && !doubted && left > time.Millisecond && s.p.alive() {
 			w.fail("S3", "%s gives up %q as unreachable although its lease has %v left", s.p.id, s.lease.Key, left)
@@ -154,6 +156,7 @@ func (s *shift) cancelled() error {
 			w.fail("S3", "%s: the context of %q has ended with %v, and the term is valid", s.p.id, s.lease.Key, cause)
 		}
 	case errors.Is(cause, drain.ErrTimeout):
+		w.count("drain timeouts")
 		if took := now - s.drained; (s.drained < 0 || took < w.timing.DrainTimeout-time.Millisecond) && s.p.awake() {
 			w.fail("S5", "%s: %q is cancelled %v after its drain began", s.p.id, s.lease.Key, took)
 		}

@@ -54,8 +54,15 @@ func (d *digest) add(text string) {
 
 // stats tell how much a run has put the engines through.
 type stats struct {
-	terms  int
+	counts map[string]int
 	settle time.Duration // from the end of all faults
+}
+
+// count counts something that happened.
+func (w *world) count(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stats.counts[what]++
 }
 
 // result is what came of a run.
@@ -109,7 +116,6 @@ func (w *world) trace(format string, args ...any) {
 // traceLocked adds to the digest.
 func (w *world) traceLocked(format string, args ...any) {
 	w.digest.add(fmt.Sprintf("%v ", time.Since(w.began)) + fmt.Sprintf(format, args...))
-	w.stats.terms++
 }
 
 func (w *world) failed() bool {
@@ -177,6 +183,7 @@ func play(t *testing.T, s schedule) (r result) {
 		w := &world{
 			s: s, began: time.Now(), slots: make([]*process, s.Slots), keys: map[string]bool{}, open: map[string][]*shift{},
 			starts: map[string]int{}, best: map[string]uint64{}, stepped: map[*process]time.Time{},
+			stats: stats{counts: map[string]int{}},
 		}
 		store, err := memory.New(memory.Config{MaxTTL: ttl, Incarnations: s.Guarded})
 		if err == nil {
