@@ -39,7 +39,7 @@ end
 local KEYS, ARGV = {unpack(KEYS, 2)}, {unpack(ARGV, 2)}
 `
 
-// ErrWriteFenced: the writer's term is over, and another owner has written since. Nothing was written. Stop: no
+// ErrWriteFenced means that the writer's term is over, and another owner has written since. Nothing was written. Stop: no
 // later try with this token can succeed. The error is a *WriteFencedError.
 var ErrWriteFenced = errors.New("redisstore: write fenced: a newer owner has written")
 
