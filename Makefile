@@ -97,6 +97,12 @@ sample-chaos: ## SEEDS=20 runs of random chaos, FOR=60s each; STORE=redis://... 
 
 ##@ Longer
 
+SCHEDULES ?= 5000
+FIRST ?= 1
+.PHONY: sim
+sim: ## SCHEDULES=5000 random schedules of faults for whole fleets in virtual time, from seed FIRST=1
+	$(GO) test -count=1 -v -timeout 2h -run 'TestSeeds$$' ./internal/sim -seeds $(SCHEDULES) -first-seed $(FIRST)
+
 .PHONY: mutants
 mutants: ## Break the engines on purpose, one rule at a time: each must turn its tests red (minutes)
 	TENURE_MUTANTS=1 $(GO) test -count=1 -timeout 60m ./internal/mutants
