@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/coordinator"
 	"github.com/tenure-go/tenure/internal/fault"
 	"github.com/tenure-go/tenure/lease"
@@ -47,7 +48,7 @@ func (o operates) Provision(ctx context.Context) error {
 }
 
 // has says which capabilities a store has.
-type has struct{ lists, watches, operates bool }
+type has struct{ lists, watches, operates, plans bool }
 
 func capabilities(store any) has {
 	var h has
@@ -56,6 +57,7 @@ func capabilities(store any) has {
 	_, revokes := store.(lease.Revoker)
 	_, provisions := store.(lease.Provisioner)
 	h.operates = revokes || provisions
+	_, h.plans = store.(assigner.Targets)
 	return h
 }
 
@@ -72,6 +74,9 @@ func wrapAll(a contracts, m lease.Manager) coordinator.Store {
 	l, _ := m.(lease.Lister)
 	w, _ := m.(lease.Watcher)
 	ls, ws, os := lists{f, l}, watches{f, w, AllLeaseOps}, operates{f, m}
+	if t, ok := m.(assigner.Targets); ok {
+		return wrapPlans(planned{a, plans{f, t}}, ls, ws, os)
+	}
 	switch capabilities(m) {
 	case has{lists: true, watches: true, operates: true}:
 		return struct {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/coordinator"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/memory"
@@ -112,9 +113,54 @@ func TestCapabilitiesAreThoseOfTheStore(t *testing.T) {
 		lease.Watcher
 		lease.Revoker
 	}
+	type planner struct {
+		bare
+		assigner.Targets
+	}
+	type plannerLister struct {
+		bare
+		assigner.Targets
+		lease.Lister
+	}
+	type plannerWatcher struct {
+		bare
+		assigner.Targets
+		lease.Watcher
+	}
+	type plannerRevoker struct {
+		bare
+		assigner.Targets
+		lease.Revoker
+	}
+	type plannerListerWatcher struct {
+		bare
+		assigner.Targets
+		lease.Lister
+		lease.Watcher
+	}
+	type plannerListerRevoker struct {
+		bare
+		assigner.Targets
+		lease.Lister
+		lease.Revoker
+	}
+	type plannerWatcherRevoker struct {
+		bare
+		assigner.Targets
+		lease.Watcher
+		lease.Revoker
+	}
+	type listerWatcherRevoker struct {
+		bare
+		lease.Lister
+		lease.Watcher
+		lease.Revoker
+	}
 	b := bare{m, m, m}
 	for _, s := range []coordinator.Store{
 		m, b, revoker{b, m}, lister{b, m}, watcher{b, m}, listerWatcher{b, m, m}, listerRevoker{b, m, m}, watcherRevoker{b, m, m},
+		listerWatcherRevoker{b, m, m, m}, planner{b, m}, plannerLister{b, m, m}, plannerWatcher{b, m, m}, plannerRevoker{b, m, m},
+		plannerListerWatcher{b, m, m, m}, plannerListerRevoker{b, m, m, m}, plannerWatcherRevoker{b, m, m, m},
 	} {
 		w, _ := tenuretest.Faulty(t, s)
 		part, _ := tenuretest.Faulty(t, &coordinator.Separate{Manager: s, Registry: b, Store: b})
@@ -122,6 +168,7 @@ func TestCapabilitiesAreThoseOfTheStore(t *testing.T) {
 			for name, has := range map[string]func(any) bool{
 				"lister":  func(x any) bool { _, ok := x.(lease.Lister); return ok },
 				"watcher": func(x any) bool { _, ok := x.(lease.Watcher); return ok },
+				"planner": func(x any) bool { _, ok := x.(assigner.Targets); return ok },
 				"revoker": func(x any) bool { _, ok := x.(lease.Revoker); return ok },
 			} {
 				if has(got) != has(s) {
@@ -264,6 +311,7 @@ func TestEveryMethodMeetsTheFaultsOfItsNameAndContract(t *testing.T) {
 			lease.Revoker
 			lease.Provisioner
 			lease.Watcher
+			assigner.Targets
 		})
 		for contract, methods := range map[tenuretest.Op]map[tenuretest.Op]func(){
 			tenuretest.AllLeaseOps: {
@@ -288,6 +336,11 @@ func TestEveryMethodMeetsTheFaultsOfItsNameAndContract(t *testing.T) {
 				tenuretest.OpPutStatus:   func() { _ = a.PutStatus(ctx, "a", time.Second, nil) },
 				tenuretest.OpStatuses:    func() { _, _ = a.Statuses(ctx, nil) },
 				tenuretest.OpAllStatuses: func() { _, _ = a.AllStatuses(ctx) },
+			},
+			tenuretest.AllTargetOps: {
+				tenuretest.OpPutTargets: func() { _ = a.PutTargets(ctx, assigner.Head{Token: 1, Planner: "a"}, nil, nil) },
+				tenuretest.OpTargetsOf:  func() { _, _, _ = a.TargetsOf(ctx, "a") },
+				tenuretest.OpAllTargets: func() { _, _, _ = a.AllTargets(ctx) },
 			},
 		} {
 			for op, call := range methods {

@@ -22,7 +22,7 @@ type FleetConfig struct {
 	// fleet's to fill and must be left empty.
 	Coordinator coordinator.Config
 	// Patience is how long, in virtual time, Settled waits before it fails the test. The default covers
-	// a crash, a handover whose drain times out, a freeze, and five settle windows after each other.
+	// a crash, a handover whose drain times out, a freeze, the planner's cool-down, and five settle windows after each other.
 	Patience time.Duration
 }
 
@@ -70,7 +70,11 @@ func NewFleet[W any](t testing.TB, catalogue []coordinator.Workload[W], work coo
 	}
 	if f.cfg.Patience == 0 {
 		settle := max(cfg.Coordinator.Settle, timing.HeartbeatInterval)
-		f.cfg.Patience = timing.WorstFailover() + timing.WorstHandover() + max(timing.LeaseTTL, lease.DefaultMaxTTL) + 5*settle
+		cool := cfg.Coordinator.Planner.CoolDown
+		if cool == 0 {
+			cool = 3 * timing.LeaseTTL
+		}
+		f.cfg.Patience = timing.WorstFailover() + timing.WorstHandover() + max(timing.LeaseTTL, lease.DefaultMaxTTL) + max(cool, 0) + 5*settle
 	}
 	if work == nil {
 		f.work = idle[W]

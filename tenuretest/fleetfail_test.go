@@ -53,7 +53,7 @@ func TestWitnessSeesTwoValidTerms(t *testing.T) {
 			f.Settled()
 			f.Start("b")
 			held, err := f.Store().Leases(t.Context())
-			if err != nil || len(held) != 1 {
+			if err != nil || len(held) != 2 || held[0].Key != "job-0" { // the other is the planner's
 				t.Fatalf("%v, %v", held, err)
 			}
 			// A store that breaks its promise: it forgets a living session, and tells its holder nothing.
@@ -90,7 +90,18 @@ func TestSettledSaysWhatIsMissing(t *testing.T) {
 		"failing work": {with(func(context.Context, *runner.Term, int) error { return errors.New("disk full") }, func(*fleet) {}),
 			[]string{"after it failed with", "disk full"}},
 		"a lease that cannot be renewed": {with(nil, func(f *fleet) { f.Cut("a", tenuretest.OpRenew) }), []string{`a runs "job-`, "cannot renew its lease"}},
-		"slow handover":                  {with(slow(0), func(f *fleet) { f.Drain("a") }), []string{"job-", "removing"}},
+		"targets that cannot be written": {with(nil, func(f *fleet) {
+			f.Cut("a", tenuretest.OpPutTargets) // the planner is the first that was there
+			f.Start("c")
+		}), []string{"c has not been told what to run"}},
+		"a move that must wait": {func(t testing.TB) {
+			f := tenuretest.NewFleet(t, jobs(6), nil, tenuretest.FleetConfig{Patience: 5 * time.Second})
+			f.Start("a", "b", "c") // b and c get two each, which have moved now
+			pass(5 * time.Second)
+			f.Start("d")
+			f.Settled()
+		}, []string{"a has put off 1 moves", "cool-down"}},
+		"slow handover": {with(slow(0), func(f *fleet) { f.Drain("a") }), []string{"job-", "removing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { fails(t, c.test, c.words...) })

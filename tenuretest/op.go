@@ -16,6 +16,7 @@ const (
 	AllLeaseOps    Op = "lease.Manager"
 	AllRegistryOps Op = "registry.Registry"
 	AllStatusOps   Op = "status.Store"
+	AllTargetOps   Op = "assigner.Targets"
 )
 
 // The methods of lease.Manager and its optional capabilities.
@@ -49,12 +50,20 @@ const (
 	OpAllStatuses Op = "AllStatuses"
 )
 
+// The methods of assigner.Targets, where the store has it.
+const (
+	OpPutTargets Op = "PutTargets"
+	OpTargetsOf  Op = "TargetsOf"
+	OpAllTargets Op = "AllTargets"
+)
+
 // ops is every Op there is, for the check of a Fault.
 func ops() []Op {
 	return []Op{
 		AllLeaseOps, OpOpenSession, OpAcquire, OpRenew, OpVerify, OpRelease, OpCloseSession, OpLeases, OpRevoke, OpProvision, OpWatch,
 		AllRegistryOps, OpHeartbeat, OpMembers, OpBeginDrain, OpLeave,
 		AllStatusOps, OpPutStatus, OpStatuses, OpAllStatuses,
+		AllTargetOps, OpPutTargets, OpTargetsOf, OpAllTargets,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/coordinator"
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/registry"
@@ -15,9 +16,9 @@ import (
 
 // Settled lets virtual time pass until the fleet has settled: nobody is a member who cannot beat, be it
 // killed, paused or parted from the registry; all the others know that; and every workload that can be
-// placed runs on the instance that all their plans name, or has finished there. An instance with other faults is not
-// asked for its view, and counts with what it runs. After the fleet's Patience the test fails and
-// says what is missing.
+// placed runs on the instance that the plan names (the planner's, or that of each), or has finished there, with
+// no move put off. An instance with other faults is not asked for its view, and counts with what it runs.
+// After the fleet's Patience the test fails and says what is missing.
 func (f *Fleet[W]) Settled() {
 	f.t.Helper()
 	step := f.timing.HeartbeatInterval / 10
@@ -60,7 +61,44 @@ func (f *Fleet[W]) unsettled() string {
 	if asked == 0 {
 		return "no instance runs whose store answers"
 	}
-	return ""
+	return f.unplanned(view)
+}
+
+// unplanned says what is missing of the planner's plan, where one instance plans for all.
+func (f *Fleet[W]) unplanned(view registry.View) string {
+	var planner instance.ID
+	var newest coordinator.Snapshot
+	for _, m := range f.all() {
+		if !m.is(running) {
+			continue
+		}
+		switch s := m.Snapshot(); {
+		case s.Planning.Mode != coordinator.PlanningPlanner:
+			return ""
+		case s.Planning.Here && (planner == "" || s.Planning.Token > newest.Planning.Token):
+			planner, newest = m.id, s
+		}
+	}
+	if planner == "" {
+		return "nobody plans"
+	}
+	p := newest.Plan.Plan
+	active := map[instance.ID]bool{}
+	for _, m := range view.Active() {
+		active[m.ID] = true
+		if !slices.ContainsFunc(p.Quotas, func(q assigner.Quota) bool { return q.Instance == m.ID }) {
+			return fmt.Sprintf("%s has not planned with %s", planner, m.ID)
+		}
+	}
+	for _, t := range p.Targets {
+		if !active[t.Instance] {
+			return fmt.Sprintf("%s has not planned without %s", planner, t.Instance)
+		}
+	}
+	if p.Deferred > 0 {
+		return fmt.Sprintf("%s has put off %d moves, as its budget and cool-down say", planner, p.Deferred)
+	}
+	return f.unsettledPlan(planner, newest)
 }
 
 // unsettledOn says what is missing in the eyes of one instance.
@@ -74,19 +112,30 @@ func (f *Fleet[W]) unsettledOn(m *member[W], view registry.View) string {
 			return fmt.Sprintf("on %s, %s", m.id, why)
 		}
 	}
+	switch p := s.Planning; {
+	case p.Mode != coordinator.PlanningPlanner:
+		return f.unsettledPlan(m.id, s)
+	case !p.Known && !s.Draining:
+		return fmt.Sprintf("%s has not been told what to run", m.id)
+	}
+	return "" // the planner's plan is looked at once for all
+}
+
+// unsettledPlan says what is missing of a plan of the whole catalogue.
+func (f *Fleet[W]) unsettledPlan(id instance.ID, s coordinator.Snapshot) string {
 	p := s.Plan
 	switch {
 	case p.Err != nil:
-		return fmt.Sprintf("%s has no plan: %v", m.id, p.Err)
+		return fmt.Sprintf("%s has no plan: %v", id, p.Err)
 	case len(p.Plan.Targets)+len(p.Plan.Unplaceable) != len(f.workloads()):
-		return fmt.Sprintf("%s has not planned the whole catalogue", m.id)
+		return fmt.Sprintf("%s has not planned the whole catalogue", id)
 	case !p.Settled:
-		return fmt.Sprintf("%s waits for the fleet to be quiet", m.id)
+		return fmt.Sprintf("%s waits for the fleet to be quiet", id)
 	}
 	for _, t := range p.Plan.Targets {
 		owner := f.witness.owner(t.Key)
 		if owner != t.Instance && !f.finished(t.Key, t.Instance) {
-			return fmt.Sprintf("%s plans %q for %s, and %s", m.id, t.Key, t.Instance, whoRuns(owner))
+			return fmt.Sprintf("%s plans %q for %s, and %s", id, t.Key, t.Instance, whoRuns(owner))
 		}
 		if o := f.find(owner); o != nil && o.faults.blocked(AllLeaseOps, OpRenew) {
 			return fmt.Sprintf("%s runs %q, but cannot renew its lease", owner, t.Key)
