@@ -20,6 +20,47 @@ import (
 // lock is a lease manager without any optional capability.
 type lock struct{ lease.Manager }
 
+// plain is a store whose optional capabilities a wrapper hides.
+type plain struct{ coordinator.Store }
+
+func planner(change func(*coordinator.PlannerConfig)) coordinator.Config {
+	var c coordinator.Config
+	change(&c.Planner)
+	return c
+}
+
+func TestWhoPlans(t *testing.T) {
+	store, err := memory.New(memory.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := func(context.Context, *runner.Term, int) error { return nil }
+	lists := coordinator.Separate{Manager: store, Registry: plain{store}, Store: plain{store}}
+	for _, c := range []struct {
+		store coordinator.Store
+		cfg   coordinator.Config
+		want  coordinator.Planning
+	}{
+		{store, coordinator.Config{}, coordinator.PlanningPlanner},
+		{store, coordinator.Config{Assigner: assigner.Weighted{}}, coordinator.PlanningPlanner},
+		{store, coordinator.Config{Assigner: assigner.Balanced{}}, coordinator.PlanningEveryone},
+		{store, coordinator.Config{Assigner: assigner.Balanced{}, Planning: coordinator.PlanningPlanner}, coordinator.PlanningPlanner},
+		{store, coordinator.Config{Planning: coordinator.PlanningEveryone}, coordinator.PlanningEveryone},
+		{plain{store}, coordinator.Config{}, coordinator.PlanningEveryone},
+		{plain{store}, coordinator.Config{Targets: store}, coordinator.PlanningEveryone}, // it lists no leases, so the default needs no owners
+		{lists, coordinator.Config{}, coordinator.PlanningPlanner},
+	} {
+		n, err := coordinator.New(c.store, nil, work, c.cfg)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if p := n.Snapshot().Planning; p.Mode != c.want || p.Why == "" {
+			t.Errorf("%T and %+v: %s plans, since %s", c.store, c.cfg, p.Mode, p.Why)
+		}
+	}
+}
+
 func TestNewRefusesWhatCannotWork(t *testing.T) {
 	store, err := memory.New(memory.Config{})
 	if err != nil {
@@ -52,6 +93,16 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		{"Timing.LeaseTTL", store, nil, config{Timing: lease.Timing{LeaseTTL: -1}}},
 		{"Config.Settle", store, nil, config{Settle: 25 * time.Hour}},
 		{"Config.Policy.Budget", store, nil, config{Policy: assigner.Policy{Budget: -1}}},
+		{"Config.Planning", store, nil, config{Planning: "nobody"}},
+		{"Config.Planning", plain{store}, nil, config{Planning: coordinator.PlanningPlanner}},
+		{"Config.Planner.Debounce", store, nil, planner(func(p *coordinator.PlannerConfig) { p.Debounce = 25 * time.Hour })},
+		{"Config.Planner.DebounceMost", store, nil, planner(func(p *coordinator.PlannerConfig) { p.DebounceMost = time.Millisecond })},
+		{"Config.Planner.CoolDown", store, nil, planner(func(p *coordinator.PlannerConfig) { p.CoolDown = 25 * time.Hour })},
+		{"Config.Planner.LossPercent", store, nil, planner(func(p *coordinator.PlannerConfig) { p.LossPercent = 101 })},
+		{"Config.Planner.LossLeast", store, nil, planner(func(p *coordinator.PlannerConfig) { p.LossLeast = -1 })},
+		{"Config.Planner.LossWait", store, nil, planner(func(p *coordinator.PlannerConfig) { p.LossWait = -1 })},
+		{"Config.Planner.ExpectedInstances", store, nil, planner(func(p *coordinator.PlannerConfig) { p.ExpectedInstances = -1 })},
+		{"Config.Planner.ExpectedWait", store, nil, planner(func(p *coordinator.PlannerConfig) { p.ExpectedWait = -1 })},
 		{"Config.Restart", store, nil, config{Restart: 9}},
 		{"Backoff.Min", store, nil, config{Backoff: runner.Backoff{Min: -1}}},
 		{"VerifySlice", store, nil, config{VerifySlice: -1}},

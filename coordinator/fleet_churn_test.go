@@ -12,11 +12,12 @@ import (
 	"time"
 
 	"github.com/tenure-go/tenure/assigner"
+	"github.com/tenure-go/tenure/internal/long"
 )
 
 var (
 	churnSeed = flag.Uint64("churn.seed", 0, "replay one random run of TestChurn")
-	churnRuns = flag.Int("churn.runs", 3, "random runs of TestChurn per assigner")
+	churnRuns = flag.Int("churn.runs", long.Or(3, 1), "random runs of TestChurn per assigner")
 )
 
 // A fleet under random joins, leaves, crashes, drains, slow, failing and hanging calls and a changing

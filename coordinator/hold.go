@@ -29,7 +29,7 @@ func (p *planner) coldStart(in assigner.Input, now time.Duration) string {
 		if i.Phase == assigner.Active {
 			present++
 		}
-		if w, has := p.ledger.sets[i.ID]; has && !w.doubtful {
+		if w, has := p.ledger.sets[i.ID]; has && len(w.keys) > 0 && !w.doubtful {
 			p.warm = true
 		}
 	}

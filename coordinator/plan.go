@@ -17,6 +17,8 @@ type planning struct {
 	basis basis
 	plan  assigner.Plan
 	mine  map[string]struct{}
+	// strange is the version of what others plan that the plan in force was made beside.
+	strange uint64
 	// again is when a plan that depends on owners is made again although nothing else changed, until
 	// everything is where it belongs; 0 when it is. wait is the present distance.
 	again, wait time.Duration
@@ -142,6 +144,7 @@ func (p *planning) take(plan assigner.Plan, self instance.ID) {
 	if plan.Digest != p.plan.Digest {
 		p.wait = 0 // somebody's work has moved: more may be to come
 	}
+	p.strange = p.basis.strange
 	p.plan, p.mine = plan, make(map[string]struct{}, len(p.mine))
 	for _, t := range plan.Targets {
 		if t.Instance == self {

@@ -106,8 +106,8 @@ func (e *engine) owners(ctx context.Context, gate *call.Gate, planned map[string
 			owners[l.Key] = l.Owner
 		}
 	}
-	for _, own := range e.terms.held() {
-		owners[own.Key] = e.self.ID
+	for _, key := range e.terms.unlisted(owners) {
+		owners[key] = e.self.ID
 	}
 	return owners, nil
 }
@@ -147,7 +147,7 @@ func (e *engine) whole(plan assigner.Plan, in assigner.Input) error {
 
 // decide takes a plan for the fleet's, and tells why.
 func (p *planner) decide(plan assigner.Plan, in assigner.Input, now time.Duration) {
-	p.moves.note(now, plan)
+	p.moves.note(now, plan, p.ledger.aim)
 	p.ledger.decide(plan)
 	p.plan = plan
 	if in.Policy.Hold != "" {
@@ -171,13 +171,13 @@ func (p *planner) decide(plan assigner.Plan, in assigner.Input, now time.Duratio
 	}
 }
 
-// inspect reads back the sets of instances that have not done what they were told for an interval. What
+// inspect reads back the sets of instances that have not done what they were told for a while. What
 // the store has lost, or never got, is written again.
 func (p *planner) inspect(ctx context.Context, now time.Duration) error {
 	looked := 0
 	for _, id := range slices.Sorted(maps.Keys(p.ledger.late)) {
 		was, known := p.ledger.sets[id]
-		if !known || was.doubtful || now-p.ledger.late[id] < p.e.timing.HeartbeatInterval {
+		if !known || was.doubtful || now-p.ledger.late[id] < p.e.timing.HeartbeatInterval/2 {
 			continue
 		}
 		if looked++; looked > mostInspected {

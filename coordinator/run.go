@@ -35,6 +35,7 @@ type loop struct {
 	gone        departures
 	incarnation uint64 // of the lease store, as last seen
 	obey        obeying
+	rank        ranking
 	standAt     time.Duration // when standing for planner is tried again; 0: not by itself
 	facts       facts
 	alone       bool   // what the fleet's plan does not name is planned here

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/internal/reserved"
 	"github.com/tenure-go/tenure/registry"
 	"github.com/tenure-go/tenure/runner"
@@ -17,7 +18,7 @@ const (
 	standbys = 3
 	// overdueLooks is how many heartbeat intervals a head may stay as it is: a planner writes it again
 	// with every quiet look.
-	overdueLooks = quietLooks + quietLooks/4
+	overdueLooks = 2 * quietLooks
 )
 
 // stand decides whether this instance contends for planning: the first of the newest version does,
@@ -28,7 +29,8 @@ func (l *loop) stand(now time.Duration) {
 		return
 	}
 	job, there := l.e.set.Lookup(plannerKey)
-	stands, newer := l.ranks(now)
+	r := l.ranked()
+	stands, newer := r.stands, now >= r.newer
 	switch {
 	case l.beat.failing:
 		// It cannot plan what it does not see. Whoever can gets the key, unless this passes soon.
@@ -49,30 +51,42 @@ func (l *loop) stand(now time.Duration) {
 	}
 }
 
-// ranks reports whether this instance is among the first to plan, and whether it should leave
-// planning to an instance of a newer version that has been here for a while.
-func (l *loop) ranks(now time.Duration) (stands, newer bool) {
+// ranking is where this instance comes among those that may plan. It is kept until the members, or
+// the planner, are others.
+type ranking struct {
+	members uint64
+	planner instance.ID
+	stands  bool          // it is among the first
+	newer   time.Duration // when planning is left to an instance of a newer version, which must have been here for a while
+}
+
+func (l *loop) ranked() ranking {
+	if r := l.rank; r.members == l.beat.version && r.planner == l.obey.head.Planner {
+		return r
+	}
+	l.rank = ranking{members: l.beat.version, planner: l.obey.head.Planner, newer: forever}
+	r := &l.rank
 	if len(l.active) == 0 {
-		return false, false
+		return *r
 	}
 	newest := slices.MaxFunc(l.active, func(a, b registry.Member) int { return orderOf(a, b.JoinedAt, b) }).Version
 	mine := l.e.self.Version == newest
 	before, most := 0, standbys
 	for _, m := range l.active {
 		theirs := m.Version == newest
+		if theirs && !mine {
+			r.newer = min(r.newer, l.gone.since[m.ID]+l.e.timing.HeartbeatTTL)
+		}
 		switch {
 		case m.ID == l.e.self.ID:
-		case l.obey.answered && m.ID == l.obey.head.Planner:
+		case m.ID == r.planner:
 			most = 1 // beside it
-			newer = newer || theirs && !mine && now-l.gone.since[m.ID] >= l.e.timing.HeartbeatTTL
-		case theirs && !mine:
-			before++
-			newer = newer || now-l.gone.since[m.ID] >= l.e.timing.HeartbeatTTL
-		case theirs == mine && orderOf(m, l.beat.joined, registry.Member{Instance: l.e.self}) < 0:
+		case theirs && !mine, theirs == mine && orderOf(m, l.beat.joined, registry.Member{Instance: l.e.self}) < 0:
 			before++
 		}
 	}
-	return before < most, newer
+	r.stands = before < most
+	return *r
 }
 
 // orderOf compares a member with another that joined at that time.

@@ -120,10 +120,11 @@ func (l *loop) stance(key string) stance {
 		return local
 	}
 	if l.obey.strange.named != nil {
-		if _, named := l.obey.strange.named[key]; !named && l.alone {
-			return local
-		} else if !named {
-			return unsure
+		if _, named := l.obey.strange.named[key]; !named {
+			if l.alone && l.plan.strange == l.obey.strange.version {
+				return local
+			}
+			return unsure // until a plan was made here
 		}
 	}
 	if !l.knows() {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/runner"
 )
@@ -28,6 +29,18 @@ func (t *terms) remove(term *runner.Term) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.all, term.Key())
+}
+
+// unlisted returns the keys of valid terms that nobody is listed to own.
+func (t *terms) unlisted(owners map[string]instance.ID) (keys []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, term := range t.all {
+		if owners[key] == "" && term.Valid() {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // held returns the leases of the terms that are still valid, ordered by key.

@@ -31,10 +31,11 @@ func (t *transit) arrived(owners, aim map[string]instance.ID) {
 	}
 }
 
-// note remembers the moves of a plan.
-func (t *transit) note(now time.Duration, plan assigner.Plan) {
+// note remembers the moves of a plan; before are the targets until now. What is placed for the first
+// time does not move.
+func (t *transit) note(now time.Duration, plan assigner.Plan, before map[string]instance.ID) {
 	for _, m := range plan.Moves {
-		if m.From != "" {
+		if m.From != "" || before[m.Key] != "" {
 			t.moved[m.Key] = now
 		}
 		if levels(m) {

@@ -16,7 +16,7 @@ func (p *planner) write(ctx context.Context, f facts, plan assigner.Plan, now ti
 	sets, gone := p.ledger.changes(plan, f.catalogue.print, f.incarnation)
 	told := p.ledger.told
 	changed := len(sets)+len(gone) > 0 || told.version != f.version || told.catalogue != f.catalogue || told.incarnation != f.incarnation
-	if !changed && now-p.ledger.toldAt < (quietLooks-1)*p.e.timing.HeartbeatInterval {
+	if !changed && now-p.ledger.toldAt < quietLooks/2*p.e.timing.HeartbeatInterval {
 		return nil
 	}
 	if changed {

@@ -37,7 +37,7 @@ func coordinatorMutants() []mutant {
 			{"coordinator/run.go", " && state.FrozenFor == 0", ""},
 		}, "coordinator", "TestNothingIsLevelled", nil},
 		{"own_leases_unknown_after_data_loss", []edit{
-			{"coordinator/round.go", "range e.terms.held()", "range e.terms.held()[:0]"},
+			{"coordinator/round.go", "range e.terms.unlisted(owners)", "range e.terms.unlisted(owners)[:0]"},
 		}, "coordinator", "TestNothingIsLevelled", nil},
 		{"gate_waits_for_the_dead", []edit{
 			{"coordinator/gate.go", "case !alive:", "case !alive && false:"},
