@@ -28,6 +28,7 @@ var importOrder = map[string][]string{
 	// What is measured knows no metrics library.
 	"metrics":   {"instance", "lease", "registry", "status", "assigner", "drain", "runner", "coordinator"},
 	"dashboard": {"instance", "lease", "registry", "status", "assigner", "drain", "runner", "coordinator"},
+	"health":    {"lease", "runner", "coordinator"},
 	// Stores and the suite that proves them know the contracts, never the engines.
 	"memory":    {"instance", "lease", "registry", "status", "assigner"},
 	"storetest": {"instance", "lease", "registry", "status", "assigner"},
