@@ -103,6 +103,12 @@ FIRST ?= 1
 sim: ## SCHEDULES=5000 random schedules of faults for whole fleets in virtual time, from seed FIRST=1
 	$(GO) test -count=1 -v -timeout 2h -run 'TestSeeds$$' ./internal/sim -seeds $(SCHEDULES) -first-seed $(FIRST)
 
+INSTANCES ?= 200
+WORKLOADS ?= 20000
+.PHONY: large-fleet
+large-fleet: ## INSTANCES=200 with WORKLOADS=20000 in virtual time: start, join, crash of 1 %, rolling deploy (a minute or two)
+	$(GO) test -count=1 -v -timeout 2h -run '^TestLargeFleet$$' ./coordinator -fleet.instances $(INSTANCES) -fleet.workloads $(WORKLOADS)
+
 .PHONY: mutants
 mutants: ## Break the engines on purpose, one rule at a time: each must turn its tests red (minutes)
 	TENURE_MUTANTS=1 $(GO) test -count=1 -timeout 60m ./internal/mutants
