@@ -16,6 +16,7 @@ func (p *Page) detail(f *fleet, key string) *Detail {
 	d := &Detail{Row: Row{Key: key, State: Unowned}, Why: []string{}, Events: []Event{}}
 	if row, ok := f.find(key); ok {
 		d.Row, d.Found = *row, true
+		d.says = p.spoken(f, d.Info)
 	}
 	if m, here := f.mine[key]; here {
 		d.Local = local(m)
@@ -186,7 +187,7 @@ func (d *Detail) Says() string {
 	if cameAs(d.Info) != "" {
 		return ""
 	}
-	return d.Info
+	return d.says
 }
 
 // spoken replaces the IDs of instances by their names.

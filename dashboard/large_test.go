@@ -24,7 +24,7 @@ func TestTransferOfALargeFleet(t *testing.T) {
 	html := get(p, "/").Body.String()
 	assert.LessOrEqual(t, strings.Count(html, `class="c active"`), mostCells+12+defaultPer+1)
 	has(t, html, "one square stands for 14 workloads")
-	has(t, html, "833 or 834 each")
+	has(t, html, "All 10,000 workloads have an owner, on 12 instances, 833 or 834 each.")
 	v := twin(t, p, "?per=500&page=20")
 	assert.Len(t, v.Workloads.Rows, 500)
 	assert.Equal(t, "tenant/09999", v.Workloads.Rows[499].Key)

@@ -26,7 +26,8 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"clock":   func(t time.Time) string { return t.Format("15:04:05") },
 	"word":    word,
 	"took":    took,
-	"seconds": func(v float64) string { return fmt.Sprintf("%.1f", v/1000) },
+	"count":   count,
+	"seconds": seconds,
 	"percent": percent,
 	"even":    func(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") },
 	"join":    strings.Join,
@@ -277,6 +278,14 @@ func ago(t time.Time) string {
 	}
 	d := time.Since(t)
 	return strings.Replace(people(d.Truncate(time.Second)), ".0 ", " ", 1)
+}
+
+// seconds writes milliseconds as seconds, or minutes where there are many.
+func seconds(v float64) string {
+	if v >= 120_000 {
+		return people(time.Duration(v) * time.Millisecond)
+	}
+	return fmt.Sprintf("%.1f s", v/1000)
 }
 
 // took writes how long a handover took.

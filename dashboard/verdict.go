@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -143,7 +144,7 @@ func fine(f *fleet) Verdict {
 	if c.ActiveMembers == 1 {
 		who = "one instance"
 	}
-	text := fmt.Sprintf("All %d workloads have an owner, on %s", c.Owned, who)
+	text := fmt.Sprintf("All %s workloads have an owner, on %s", count(c.Owned), who)
 	if c.Owned == 1 {
 		text = "The workload has its owner, one of " + who
 	}
@@ -151,13 +152,13 @@ func fine(f *fleet) Verdict {
 		text = strings.TrimSuffix(text, ", on "+who)
 	}
 	if c.Inactive > 0 {
-		text += fmt.Sprintf("; %d more at rest", c.Inactive)
+		text += fmt.Sprintf("; %s more at rest", count(c.Inactive))
 	}
 	if b.Comparable && c.ActiveMembers > 1 && b.Most > 1 {
 		if b.Most == b.Fewest {
-			text += fmt.Sprintf(", %d each", b.Most)
+			text += fmt.Sprintf(", %s each", count(b.Most))
 		} else if b.Most-b.Fewest == 1 {
-			text += fmt.Sprintf(", %d or %d each", b.Fewest, b.Most)
+			text += fmt.Sprintf(", %s or %s each", count(b.Fewest), count(b.Most))
 		}
 	}
 	return Verdict{Good, text + "."}
@@ -190,44 +191,56 @@ func people(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
+// count writes a number as people read it: 10,000.
+func count(n int) string {
+	text := strconv.Itoa(n)
+	if n < 10_000 {
+		return text
+	}
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
 func some(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%s %ss", count(n), what)
 }
 
 func isOrAre(n int, what string) string {
 	if n == 1 {
 		return "1 " + what + " is"
 	}
-	return fmt.Sprintf("%d %ss are", n, what)
+	return fmt.Sprintf("%s %ss are", count(n), what)
 }
 
 func wait(n int) string {
 	if n == 1 {
 		return "1 workload waits"
 	}
-	return fmt.Sprintf("%d workloads wait", n)
+	return fmt.Sprintf("%s workloads wait", count(n))
 }
 
 func have(n, of int) string {
 	if n == 1 {
-		return fmt.Sprintf("1 of %d workloads has", of)
+		return fmt.Sprintf("1 of %s workloads has", count(of))
 	}
-	return fmt.Sprintf("%d of %d workloads have", n, of)
+	return fmt.Sprintf("%s of %s workloads have", count(n), count(of))
 }
 
 func are(n, of int) string {
 	if n == 1 {
-		return fmt.Sprintf("1 of %d workloads is", of)
+		return fmt.Sprintf("1 of %s workloads is", count(of))
 	}
-	return fmt.Sprintf("%d of %d workloads are", n, of)
+	return fmt.Sprintf("%s of %s workloads are", count(n), count(of))
 }
 
 func moves(n int) string {
 	if n == 1 {
 		return "its workload moves"
 	}
-	return fmt.Sprintf("its %d workloads move", n)
+	return fmt.Sprintf("its %s workloads move", count(n))
 }

@@ -192,6 +192,8 @@ type Detail struct {
 	Local *Local `json:"local,omitempty"`
 	// Events are those of this workload, newest first.
 	Events []Event `json:"events"`
+
+	says string // Info, with the names of instances
 }
 
 // Local is a workload on this process.

@@ -66,6 +66,8 @@
     return Math.floor(s / 86400) + ' days';
   }
 
+  const seconds = (ms) => ms < 120000 ? (ms / 1000).toFixed(1) + ' s' : age(ms);
+
   // tick writes the times that run by themselves.
   function tick() {
     const now = Date.now() + offset;
@@ -79,8 +81,8 @@
       const write = (kind, text) => {
         for (const e of document.querySelectorAll('[data-' + kind + '="' + CSS.escape(id) + '"]')) e.textContent = text;
       };
-      write('left', (left / 1000).toFixed(1) + ' s');
-      write('beat', (Math.max(b.of - left, 0) / 1000).toFixed(1) + ' s');
+      write('left', seconds(left));
+      write('beat', seconds(Math.max(b.of - left, 0)));
     }
     if (heard && local - heard > 5000) {
       feed.className = 'feed off';
