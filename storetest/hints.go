@@ -207,6 +207,9 @@ func (e *env) passBack(one, two lease.Session, n int) error {
 		if err == nil {
 			err = s.Release(e.ctx, sess, g.Leases)
 		}
+		if err == nil && i%10 < 2 { // on a slow machine it takes longer than the sessions live
+			_, err = s.Renew(e.ctx, sess)
+		}
 		if err != nil {
 			return err
 		}
