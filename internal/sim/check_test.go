@@ -183,7 +183,7 @@ func (w *world) checkDrain(s *shift) {
 	p, key := s.p, s.lease.Key
 	w.note("%s drains %q", p.id, key)
 	w.count("drains")
-	if !p.serves() || !w.listed(key) || time.Since(w.steppedDown(p)) < time.Second {
+	if !p.serves() || !w.listed(key) || time.Since(w.steppedDown(p)) < w.timing.CallTimeout+time.Second {
 		return
 	}
 	if key == leaderKey {

@@ -16,6 +16,7 @@ type holder struct {
 
 	mu       sync.Mutex
 	in       uint64 // newest incarnation seen
+	current  string // the session that was opened last; answers for others are ignored
 	sessions map[string]*promise
 }
 
@@ -32,10 +33,12 @@ type claim struct {
 	token uint64
 }
 
-// trust is one lease. It follows its session's renewals in the incarnation in which it was proven.
+// trust is one lease. It follows its session's renewals in the incarnation in which it was proven. Where a Verify proved
+// it in a newer one it does in the one before as well, for as long as nothing else tells of the newer: the keeper may
+// not have heard that Verify, since a work that asks leaves when its context ends.
 type trust struct {
-	in    uint64
-	until time.Duration
+	in, before uint64
+	until      time.Duration
 }
 
 func newHolder(p *process) *holder { return &holder{p: p, sessions: map[string]*promise{}} }
@@ -47,6 +50,9 @@ func (h *holder) sends(ctx context.Context, op string, s lease.Session) time.Dur
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ends, _ := ctx.Deadline()
+	if op == "OpenSession" {
+		h.current = s.ID
+	}
 	if p := h.sessions[s.ID]; p != nil && !p.over && op != "OpenSession" && op != "CloseSession" && op != "Release" {
 		if bound := time.Until(ends); bound > p.until-now+time.Millisecond {
 			h.p.w.fail("S7", "%s: %s may take %v, and the lease has %v left", h.p.id, op, bound, p.until-now)
@@ -61,10 +67,9 @@ func (h *holder) counts(s lease.Session, in lease.Incarnation, err error) *promi
 	if errors.Is(err, lease.ErrSessionLapsed) && p != nil {
 		p.over = true
 	}
-	if err != nil || in.Number < h.in {
+	if err != nil || in.Number < h.in || s.ID != h.current {
 		return nil
 	}
-	h.in = in.Number
 	if p == nil || p.over || h.p.clock.line() >= p.until {
 		return nil // a term that ended stays ended
 	}
@@ -76,7 +81,7 @@ func (h *holder) life(s lease.Session) time.Duration { return s.TTL - h.p.w.timi
 func (h *holder) opened(s lease.Session, sent time.Duration, in lease.Incarnation, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err != nil || in.Number < h.in {
+	if err != nil || in.Number < h.in || s.ID != h.current {
 		return
 	}
 	h.in = in.Number
@@ -92,10 +97,11 @@ func (h *holder) renewed(s lease.Session, sent time.Duration, r lease.Renewal, e
 	if p == nil {
 		return
 	}
+	h.in = r.Incarnation.Number
 	p.doubted = p.doubted || r.Revision > 0
 	p.until = max(p.until, sent+h.life(s))
 	for _, t := range p.leases {
-		if t.in == r.Incarnation.Number {
+		if t.in == r.Incarnation.Number || t.before == r.Incarnation.Number {
 			t.until = p.until
 		}
 	}
@@ -108,9 +114,10 @@ func (h *holder) acquired(s lease.Session, g lease.Grant, err error) {
 	if p == nil {
 		return
 	}
+	h.in = g.Incarnation.Number
 	for _, l := range g.Leases {
 		if c := (claim{l.Key, l.Token}); p.leases[c] == nil {
-			p.leases[c] = &trust{g.Incarnation.Number, p.until}
+			p.leases[c] = &trust{in: g.Incarnation.Number, until: p.until}
 		}
 	}
 }
@@ -129,7 +136,10 @@ func (h *holder) verified(s lease.Session, asked []lease.Lease, v lease.Verifica
 	for _, l := range asked {
 		c := claim{l.Key, l.Token}
 		if t := p.leases[c]; t != nil && !lost[c] {
-			t.in, t.until = v.Incarnation.Number, p.until
+			if t.in != v.Incarnation.Number {
+				t.in, t.before = v.Incarnation.Number, t.in
+			}
+			t.until = p.until
 		}
 	}
 }
