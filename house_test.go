@@ -53,7 +53,7 @@ func TestCoreTestsSleepInBubblesOnly(t *testing.T) {
 	goFiles(t, func(path string, text []byte) {
 		folder := filepath.ToSlash(filepath.Dir(path))
 		switch top, _, _ := strings.Cut(folder, "/"); top {
-		case "adapters", "bench", "cmd", "sample", "verify":
+		case "adapters", "bench", "cmd", "examples", "sample", "verify":
 			return // real servers and processes live in real time
 		}
 		if folder == "." {
