@@ -130,15 +130,25 @@ func (k *Keeper) enter(in Incarnation, now time.Duration) bool {
 		return false
 	}
 	k.frozenUntil = now + in.FrozenFor
-	if in.Number == k.incarnation {
-		return true
+	if in.Number > k.incarnation {
+		k.begun(in, now)
 	}
+	if k.thawing && in.FrozenFor == 0 {
+		k.thawing = false
+		k.releaseAgain()
+	}
+	return true
+}
+
+// begun is the first sight of a new incarnation.
+func (k *Keeper) begun(in Incarnation, now time.Duration) {
 	if len(k.holds) > 0 {
 		held := len(k.holds)
 		k.logs(func(l *slog.Logger) {
 			l.Warn("the store began a new incarnation; proving every lease again", "incarnation", in.Number, "held", held, "frozenFor", in.FrozenFor)
 		})
 	}
+	k.thawing = k.incarnation != 0
 	k.incarnation = in.Number
 	for _, h := range k.holds {
 		// Not proven here: it keeps the deadline that it has, until it is verified.
@@ -146,7 +156,6 @@ func (k *Keeper) enter(in Incarnation, now time.Duration) bool {
 		k.suspect[h] = struct{}{}
 	}
 	k.lanes[laneVerify].at = now
-	return true
 }
 
 // failed schedules another try of what got no usable answer.

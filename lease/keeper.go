@@ -66,6 +66,7 @@ type Keeper struct {
 	// incarnation is the newest number seen in any answer.
 	incarnation uint64
 	frozenUntil time.Duration
+	thawing     bool      // the incarnation is not the first seen, and no answer has come since its freeze; see releaseAgain
 	cursor      int       // where the rotating slice continues in holds
 	releases    []pending // oldest first; the first releasing of them are in flight
 	releasing   int
@@ -133,8 +134,7 @@ func (k *Keeper) Claim(key string, c Claimant) (*Claim, error) {
 	}
 	e := k.entries[key]
 	if e == nil {
-		e = &entry{key: key, heapPos: -1, lastTry: -hintPause}
-		k.entries[key] = e
+		e = k.newEntry(key)
 	}
 	if e.claim != nil || e.hold != nil && !e.hold.releasing {
 		return nil, ErrHeldHere
@@ -147,6 +147,13 @@ func (k *Keeper) Claim(key string, c Claimant) (*Claim, error) {
 	k.reschedule(e)
 	k.poke()
 	return e.claim, nil
+}
+
+// newEntry begins what is known about a key. The mutex is held.
+func (k *Keeper) newEntry(key string) *entry {
+	e := &entry{key: key, heapPos: -1, lastTry: -hintPause}
+	k.entries[key] = e
+	return e
 }
 
 // Timing returns the resolved knobs.
