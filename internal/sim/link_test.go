@@ -93,7 +93,7 @@ type fate struct {
 }
 
 // fateOf decides. A fault decides before the weather does.
-func (l *link) fateOf(d dice, f *window) fate {
+func (l *link) fateOf(op string, d dice, f *window) fate {
 	s := l.p.w.s
 	far := s.Far && !l.p.w.calm()
 	out := fate{there: delay(d.of("there"), far), back: delay(d.of("back"), far)}
@@ -124,6 +124,12 @@ func (l *link) fateOf(d dice, f *window) fate {
 	if d.of("twice").chance(s.Twice) {
 		out.again = d.of("again").between(time.Millisecond, 2*ttl)
 	}
+	if op == "Acquire" { // no client repeats what grants, unless it was not answered; a lost copy may come late
+		out.again = min(out.again, ttl/2)
+		if !out.lost && !out.unheard && !out.half {
+			out.again = 0
+		}
+	}
 	return out
 }
 
@@ -148,7 +154,7 @@ func call[T any](ctx context.Context, c *client, contract, op string, do func(co
 		return zero, err // a process that stands still sends when it goes on
 	}
 	f := l.fault(contract)
-	fate := l.fateOf(d, f)
+	fate := l.fateOf(op, d, f)
 	c.p.w.count("calls")
 	if fate.refused {
 		return zero, errRefused
@@ -160,13 +166,17 @@ func call[T any](ctx context.Context, c *client, contract, op string, do func(co
 	reply := make(chan answer, 1)
 	go func() {
 		wait(fate.there)
-		if f := l.fault(contract); fate.lost || f != nil && (f.do == cut || f.do == hang) {
+		if f := l.fault(contract); f != nil && (f.do == cut || f.do == hang) {
 			c.p.w.count("calls lost")
 			return
 		}
 		if fate.again > 0 {
 			c.p.w.count("calls repeated")
 			time.AfterFunc(fate.again, func() { _, _ = do(context.WithoutCancel(ctx)) })
+		}
+		if fate.lost {
+			c.p.w.count("calls lost")
+			return
 		}
 		v, err := do(context.WithoutCancel(ctx))
 		if fate.half {
