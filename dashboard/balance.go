@@ -77,24 +77,52 @@ func (h *past) weigh(r *reading, rows []Row, members []Member, prior map[instanc
 		b.Even = float64(planned) / float64(len(active))
 		b.Missing = leastMoves(planned, countsOf(active, now))
 	}
-	settled := len(active) > 0 && b.Missing == 0
 	if len(changed) > 0 && h.looked {
-		if h.change == nil || h.change.done {
-			h.change = &shift{before: prior}
-		} else {
-			changed = append([]string{h.change.what}, changed...)
-		}
-		h.change.what, h.change.at, h.change.done = listChanges(changed), r.at, false
+		h.shifted(r, changed, prior)
 	}
+	h.account(r, prior, moves, len(active) > 0 && b.Missing == 0)
 	if c := h.change; c != nil {
-		c.moves += moves
-		c.done = settled
 		b.Change = &Change{
-			What: c.what, At: c.at, Moves: c.moves, Settled: settled, Least: leastMoves(planned, countsOf(active, c.before)),
+			What: c.what, At: c.at, Moves: c.moves, Settled: c.done, Least: leastMoves(planned, countsOf(active, c.before)),
 		}
 	}
 	return b
 }
+
+// shifted begins a new change, or adds to one that has not settled: what follows cannot be told apart.
+func (h *past) shifted(r *reading, changed []string, prior map[instance.ID]int) {
+	switch c := h.change; {
+	case c != nil && !c.done:
+		c.what, c.at = listChanges(append([]string{c.what}, changed...)), r.at
+	case h.strayed != nil:
+		// The leases of a dead instance may be taken before its membership has ended.
+		h.change = &shift{what: listChanges(changed), at: r.at, before: h.strayed, moves: h.strays}
+	default:
+		h.change = &shift{what: listChanges(changed), at: r.at, before: prior}
+	}
+	h.strayed, h.strays = nil, 0
+}
+
+// account counts moves for the change under way, and sets those aside that come before their change is seen.
+func (h *past) account(r *reading, prior map[instance.ID]int, moves int, settled bool) {
+	switch c := h.change; {
+	case c != nil && !c.done:
+		c.moves += moves
+		c.done = settled
+	case moves > 0:
+		if h.strayed == nil {
+			h.strayed = prior
+		}
+		h.strays += moves
+		h.strayAt = r.at
+	case r.at.Sub(h.strayAt) > strayFor:
+		h.strayed, h.strays = nil, 0
+	}
+}
+
+// strayFor is how long moves wait for the change that they belong to: those of a step-down or a revocation
+// belong to none.
+const strayFor = 10 * time.Second
 
 // listChanges keeps the newest few of many.
 func listChanges(all []string) string {

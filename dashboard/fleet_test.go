@@ -55,7 +55,7 @@ func TestFailover(t *testing.T) {
 		assert.Equal(t, []string{"a was lost: no heartbeat any more"}, told(v, EventLost))
 		assert.NotEmpty(t, told(v, EventFailover))
 		require.NotNil(t, v.Balance.Change)
-		assert.Equal(t, "a was lost: no heartbeat any more", v.Balance.Change.What)
+		assert.Equal(t, "a was lost", v.Balance.Change.What)
 		assert.Equal(t, 3, v.Balance.Change.Moves)
 		assert.Equal(t, 3, v.Balance.Change.Least)
 		assert.True(t, v.Balance.Change.Settled)
@@ -103,6 +103,36 @@ func TestJoin(t *testing.T) {
 		assert.Equal(t, 2, v.Balance.Change.Moves)
 		assert.Equal(t, 2, v.Balance.Change.Least)
 		assert.Equal(t, "All 9 workloads have an owner, on 4 instances, 2 or 3 each.", v.Verdict.Text)
+	})
+}
+
+// One change after another: each is counted for itself, also where leases move before the membership does.
+func TestChangesAreToldApart(t *testing.T) {
+	inFleet(t, Config{}, func(t *testing.T, f *tenuretest.Fleet[int], p *Page) {
+		f.Join(instance.Instance{ID: "d"})
+		f.Settled()
+		time.Sleep(time.Second)
+		f.Kill("d")
+		time.Sleep(time.Minute)
+		f.Settled()
+		c := twin(t, p, "").Balance.Change
+		assert.Equal(t, "d was lost", c.What)
+		assert.Equal(t, 2, c.Moves)
+		assert.Equal(t, 2, c.Least)
+
+		prior := map[instance.ID]int{"a": 3}
+		h, r := newPast(), &reading{at: time.Now()}
+		h.looked = true
+		h.account(r, prior, 4, true)
+		h.shifted(r, []string{"x was lost"}, map[instance.ID]int{"a": 7})
+		assert.Equal(t, &shift{what: "x was lost", at: r.at, before: prior, moves: 4}, h.change)
+		h.account(r, prior, 1, true)
+		assert.True(t, h.change.done)
+		h.account(r, prior, 5, false)
+		assert.Equal(t, 5, h.change.moves, "what belongs to no change is not counted for the last one")
+		later := &reading{at: r.at.Add(time.Minute)}
+		h.account(later, prior, 0, true)
+		assert.Nil(t, h.strayed)
 	})
 }
 
@@ -217,6 +247,10 @@ func TestHangingStore(t *testing.T) {
 }
 
 func TestStrangersAndSingletons(t *testing.T) {
+	synctest.Test(t, testStrangersAndSingletons)
+}
+
+func testStrangersAndSingletons(t *testing.T) {
 	store := written(t, 2, 4)
 	s := lease.NewSession("worker-9", lasting) // a runner that publishes no status
 	_, err := store.OpenSession(t.Context(), s)
@@ -237,6 +271,9 @@ func TestStrangersAndSingletons(t *testing.T) {
 	assert.Zero(t, v.Counts.Starting)
 	assert.Equal(t, 2, v.Balance.Most)
 	assert.Equal(t, Verdict{Busy, "1 of 6 workloads has no owner at this moment; the fleet is taking over."}, v.Verdict)
+	hold(t, store, "worker-9", "weekly")
+	time.Sleep(p.cfg.Refresh)
+	assert.Equal(t, Verdict{Good, "All 6 workloads have an owner, on 2 instances, 2 each and 2 unplanned."}, twin(t, p, "").Verdict)
 	d := twin(t, p, "?w=nightly").Workload
 	assert.Equal(t, []string{"No assigner plans it: whoever asks first holds it, until it stops, steps down or dies."}, d.Why)
 	assert.Nil(t, d.Explanation)

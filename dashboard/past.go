@@ -3,6 +3,7 @@ package dashboard
 import (
 	"hash/maphash"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,7 +22,10 @@ type past struct {
 	traces  map[string]*trace
 	members map[instance.ID]*acquaintance
 	change  *shift
-	silent  time.Time // since when the store does not answer
+	strayed map[instance.ID]int // what each owner had before the first move that belongs to no change; nil: none
+	strays  int                 // moves since
+	strayAt time.Time           // of the last
+	silent  time.Time           // since when the store does not answer
 	seed    maphash.Seed
 	facts   uint64 // of the last look, for its version
 	version uint64
@@ -138,7 +142,8 @@ func (h *past) part(r *reading) (changed []string) {
 			}
 			h.note(e)
 			if !a.draining && !a.leaving {
-				changed = append(changed, e.Text)
+				what, _, _ := strings.Cut(e.Text, ":")
+				changed = append(changed, what)
 			}
 			a.seen = time.Time{}
 		}

@@ -160,8 +160,21 @@ func fine(f *fleet) Verdict {
 		} else if b.Most-b.Fewest == 1 {
 			text += fmt.Sprintf(", %s or %s each", count(b.Fewest), count(b.Most))
 		}
+		if n := f.unplanned(); n > 0 && b.Most-b.Fewest < 2 {
+			text += fmt.Sprintf(" and %s unplanned", count(n))
+		}
 	}
 	return Verdict{Good, text + "."}
+}
+
+// unplanned counts what is held and no assigner spreads, such as the key of a singleton.
+func (f *fleet) unplanned() (n int) {
+	for i := range f.rows {
+		if f.rows[i].Alone && f.rows[i].Owner != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // verdictFacts is the verdict without the times in it, which change by themselves.
