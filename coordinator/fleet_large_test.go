@@ -12,11 +12,12 @@ import (
 
 	"github.com/tenure-go/tenure/coordinator"
 	"github.com/tenure-go/tenure/internal/clock"
+	"github.com/tenure-go/tenure/internal/long"
 )
 
 var (
-	largeInstances = flag.Int("fleet.instances", 40, "instances of TestLargeFleet")
-	largeWorkloads = flag.Int("fleet.workloads", 2000, "workloads of TestLargeFleet")
+	largeInstances = flag.Int("fleet.instances", long.Or(40, 16), "instances of TestLargeFleet")
+	largeWorkloads = flag.Int("fleet.workloads", long.Or(2000, 330), "workloads of TestLargeFleet")
 )
 
 // awake is a machine that never sleeps; asking the kernel whether it did is most of what a bubble costs.
@@ -47,7 +48,7 @@ func TestLargeFleet(t *testing.T) {
 		after(5 * time.Minute)
 		steady := f.callsPerInterval() / 150
 		t.Logf("steady: %.3f store calls per instance and interval", steady)
-		if steady > 4 {
+		if steady > 4+1/float64(n) { // the planner's looks and its standby's tries come once per fleet
 			t.Errorf("%.2f store calls per instance and interval while nothing changes", steady)
 		}
 
