@@ -61,10 +61,27 @@ func (a *arena) newest(above uint64) line {
 		}
 		return found.token > above || judge(readLog(a.t, a.dir)) != nil
 	})
-	if wrong := judge(readLog(a.t, a.dir)); wrong != nil {
-		a.t.Fatal(wrong)
+	if a.trial(); a.t.Failed() {
+		a.t.FailNow()
 	}
 	return found
+}
+
+// trial judges the log, and shows the end of it where something is wrong.
+func (a *arena) trial() {
+	a.t.Helper()
+	lines := readLog(a.t, a.dir)
+	wrong := judge(lines)
+	if wrong == nil {
+		return
+	}
+	a.t.Error(wrong)
+	for _, l := range lines[max(len(lines)-20, 0):] {
+		a.t.Logf("%s %-7s token %d on host %s", time.Unix(0, l.at).Format("05.000"), l.what, l.token, l.host)
+	}
+	for name, h := range a.hosts {
+		a.t.Logf("host %s: %s", name, h.err.String())
+	}
 }
 
 // The faults, each inflicted on the host that holds the key; every one returns the next holder.
@@ -115,15 +132,8 @@ func TestOneCommandAtATime(t *testing.T) {
 			break
 		}
 	}
-	if wrong := judge(readLog(t, a.dir)); wrong != nil {
-		t.Error(wrong)
-	}
+	a.trial()
 	t.Logf("%d faults, %d commands, %d signs of life", *rounds, len(starts(readLog(t, a.dir))), len(readLog(t, a.dir)))
-	if t.Failed() {
-		for name, h := range a.hosts {
-			t.Logf("host %s: %s", name, h.err.String())
-		}
-	}
 }
 
 // A guardian that is stopped cannot act: then "tenure run" kills it, and with it the command.

@@ -114,6 +114,7 @@ func (g *guardian) begin(orders io.Reader) error {
 	if err := g.launch(); err != nil {
 		return err
 	}
+	hurry()
 	g.tell(report{Started: g.pid, Cgroup: g.group.path()})
 	g.orders = make(chan order)
 	go func() {
@@ -149,6 +150,7 @@ func (g *guardian) reap() {
 
 // run guards until nothing is left of the command.
 func (g *guardian) run() int {
+	g.act(Now()) // the first deadline counts although nobody may ever tell a second one
 	for {
 		select {
 		case o, ok := <-g.orders:

@@ -15,6 +15,9 @@ func dieWithParent(*syscall.SysProcAttr) {}
 // killTree kills the command's process group.
 func killTree(pid, _ int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
+// hurry does nothing here.
+func hurry() {}
+
 // sweep has nothing to find here: orphans do not come to this process.
 func sweep() (left bool) { return false }
 
