@@ -157,5 +157,5 @@ func (h *holder) trusts(l lease.Lease) (until time.Duration, doubted bool) {
 	if t == nil {
 		return 0, true
 	}
-	return t.until, p.doubted
+	return t.until, p.doubted || t.before != 0
 }
