@@ -13,11 +13,3 @@ const sleepPoll = 50 * time.Millisecond
 func slept() time.Duration {
 	return apart(func() int64 { return reading(unix.CLOCK_MONOTONIC) }, func() int64 { return reading(unix.CLOCK_BOOTTIME) })
 }
-
-func reading(id int32) int64 {
-	var t unix.Timespec
-	if unix.ClockGettime(id, &t) != nil {
-		return 0
-	}
-	return t.Nano()
-}
