@@ -43,8 +43,8 @@ type Config struct {
 	// at every look, from one goroutine at a time, and must not block. Default: the coordinator's catalogue, and
 	// where there is no coordinator, what has an owner or a status.
 	Catalogue func() []Workload
-	// Assigner explains why a workload is where it is; give the one that the fleet uses. Default as in
-	// package coordinator. Where the coordinator uses another type of assigner, its plan alone is shown.
+	// Assigner explains why a workload is where it is, where there is no Coordinator to ask; give the one that the
+	// fleet uses. Default as in package coordinator.
 	Assigner assigner.Assigner
 	// Timing is the fleet's: what is late, and how long the time bars are. Default: the coordinator's, or the
 	// defaults of lease.Timing.

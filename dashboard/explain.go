@@ -2,13 +2,16 @@ package dashboard
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/coordinator"
 	"github.com/tenure-go/tenure/instance"
+	"github.com/tenure-go/tenure/internal/call"
 )
 
 // detail says all that is known of one workload.
@@ -61,10 +64,26 @@ func localEvent(e coordinator.Event, names map[instance.ID]string) Event {
 	return Event{At: e.At, Kind: e.Kind, Text: text, Instance: e.Instance, Key: e.Key}
 }
 
-// explain asks the assigner, where the page knows all that it would be asked with.
+// explainer is a coordinator that can say itself why, with all that its planner knows.
+type explainer interface {
+	Explain(ctx context.Context, key string) (assigner.Explanation, error)
+}
+
+// mostThought is how long a coordinator may think about an explanation: it may ask its store.
+const mostThought = 500 * time.Millisecond
+
+// explain asks the coordinator, or else the assigner, where the page knows all that it would be asked with.
 func (p *Page) explain(f *fleet, row *Row) *assigner.Explanation {
 	if row.Alone || !f.listed {
 		return nil
+	}
+	if c, can := p.cfg.Coordinator.(explainer); can {
+		e, err := call.Do(context.Background(), &p.thoughts, "Explain", min(p.cfg.CallTimeout, mostThought), func(ctx context.Context) (assigner.Explanation, error) {
+			return c.Explain(ctx, row.Key)
+		})
+		if err == nil {
+			return &e
+		}
 	}
 	if f.local != nil && f.local.Plan.Assigner != fmt.Sprintf("%T", p.assigner) {
 		return nil

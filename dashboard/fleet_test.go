@@ -15,6 +15,7 @@ import (
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/memory"
+	"github.com/tenure-go/tenure/status"
 	"github.com/tenure-go/tenure/tenuretest"
 )
 
@@ -189,6 +190,9 @@ func TestCoordinatorOfThisProcess(t *testing.T) {
 		assert.True(t, v.Members[0].Here)
 		assert.Positive(t, v.Members[0].LeaseLeftMs)
 		assert.Equal(t, 3, v.Members[0].Quota)
+		require.NotNil(t, v.Workload.Explanation)
+		assert.Equal(t, instance.ID("a"), v.Workload.Explanation.Instance)
+		assert.Equal(t, instance.ID("b"), v.Workload.Explanation.RunnerUp)
 		require.NotNil(t, v.Workload.Local)
 		assert.Equal(t, "active", v.Workload.Local.State)
 		assert.Positive(t, v.Workload.Local.LeftMs)
@@ -287,6 +291,23 @@ func TestStoreThatListsNothing(t *testing.T) {
 	assert.Equal(t, 4, v.Counts.Owned)
 	assert.Equal(t, 4, v.Counts.Active)
 	has(t, get(p, "/").Body.String(), "the catalogue is not known here")
+}
+
+// A worker that outlasts DrainTimeout and HardStop is seen from outside as well.
+func TestWindingDownForTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := written(t, 2, 4)
+		p := open9(t, store, Config{Timing: lease.Timing{DrainTimeout: 5 * time.Second, HardStop: 5 * time.Second}})
+		l := hold(t, store, "host-0:1:abcdef00", "late")[0]
+		require.NoError(t, store.PutStatus(t.Context(), l.Owner, lasting, []status.Record{{Key: l.Key, State: status.Transferring, Token: l.Token}}))
+		assert.Equal(t, 1, twin(t, p, "").Counts.Transferring)
+		time.Sleep(10 * time.Second)
+		assert.Equal(t, 1, twin(t, p, "").Counts.Transferring)
+		time.Sleep(2 * time.Second)
+		v := twin(t, p, "")
+		assert.Equal(t, 1, v.Counts.Stuck)
+		assert.Equal(t, Verdict{Bad, "The work of late on host-0:1:abcd has not ended in time: it blocks its successor until that process ends."}, v.Verdict)
+	})
 }
 
 func TestUnevenAndStuckInTransfer(t *testing.T) {

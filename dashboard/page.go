@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,10 +21,11 @@ type Page struct {
 	src      source
 	assigner assigner.Assigner
 
-	fleet  atomic.Pointer[fleet]
-	looker looker
-	past   *past
-	gate   call.Gate // of actions
+	fleet    atomic.Pointer[fleet]
+	looker   looker
+	past     *past
+	gate     call.Gate // of actions
+	thoughts call.Gate // of explanations
 
 	streams atomic.Int64
 	mu      sync.Mutex
@@ -52,6 +54,9 @@ func New(store coordinator.Store, cfg Config) (*Page, error) {
 			p.assigner = assigner.Balanced{}
 		}
 	}
+	if timed {
+		p.past.windDown = cfg.Timing.DrainTimeout + cfg.Timing.HardStop + time.Second
+	}
 	p.fleet.Store(&fleet{})
 	return p, nil
 }
@@ -72,7 +77,7 @@ func (p *Page) Run(ctx context.Context) error {
 		began := p.fleet.Load()
 		f := p.look(ctx, gap, p.cfg.CallTimeout)
 		now := time.Now()
-		if f.version != began.version {
+		if f.version != began.version || f.restless() {
 			lively = now.Add(p.lively())
 		}
 		wait := p.cfg.Background
@@ -93,6 +98,14 @@ func (p *Page) Run(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// restless reports whether something is about to happen of which no hint will tell: an instance that is silent
+// expires, and what it had is taken. What stays without an owner for long is no such thing.
+func (f *fleet) restless() bool {
+	const long = 30 * time.Second
+	return f.err == nil && (f.counts.Unowned > 0 && f.unowned < long ||
+		slices.ContainsFunc(f.members, func(m Member) bool { return m.Late }))
 }
 
 // lively is for how long something may follow from a change: a member that joined gets work when the fleet

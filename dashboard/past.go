@@ -17,6 +17,8 @@ type past struct {
 	mu     sync.Mutex
 	events []Event // oldest first, at most mostEvents
 
+	windDown time.Duration // longest that a worker may take to wind down; 0: not known
+
 	looked  bool
 	at      time.Time // of the last look that was answered
 	traces  map[string]*trace
@@ -36,6 +38,7 @@ type trace struct {
 	owner   instance.ID
 	token   uint64
 	seen    time.Time // last look at which that owner held it
+	slow    time.Time // the look that first saw that term being wound down; zero before
 	winding time.Time // when that term began to wind down, by the store's clock; zero where it was not seen to
 	gone    time.Time // the look that found it without an owner; zero while it has one
 	told    bool      // the timeline has it

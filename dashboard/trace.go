@@ -38,6 +38,7 @@ func (h *past) follow(r *reading, rows []Row, names map[instance.ID]string) (mov
 				moves++
 			}
 		}
+		h.overdue(r, row, t)
 		row.Moves, row.Restarts, row.Last = t.moves, t.again, t.last
 		if row.State == Unowned {
 			row.Since = t.gone
@@ -52,6 +53,18 @@ func (h *past) follow(r *reading, rows []Row, names map[instance.ID]string) (mov
 		h.tell(r, groups, names)
 	}
 	return moves
+}
+
+// overdue marks what has been winding down for longer than any worker may take.
+func (h *past) overdue(r *reading, row *Row, t *trace) {
+	switch {
+	case row.State != Transferring:
+		t.slow = time.Time{}
+	case t.slow.IsZero():
+		t.slow = r.at
+	case h.windDown > 0 && r.at.Sub(t.slow) > h.windDown:
+		row.State = Stuck
+	}
 }
 
 // step takes one workload from look to look.
@@ -75,7 +88,7 @@ func (h *past) step(r *reading, row *Row, t *trace) (hand, bool) {
 		return hand{}, false
 	}
 	before := *t
-	t.owner, t.token, t.seen, t.gone, t.winding = row.Owner, row.Token, r.at, time.Time{}, row.winding
+	t.owner, t.token, t.seen, t.gone, t.winding, t.slow = row.Owner, row.Token, r.at, time.Time{}, row.winding, time.Time{}
 	g := hand{EventMoved, before.owner, row.Owner}
 	switch {
 	case !h.looked:
