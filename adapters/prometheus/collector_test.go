@@ -170,3 +170,25 @@ func TestConcurrentEventsAndScrapes(t *testing.T) {
 		t.Errorf("%v held at the end", got)
 	}
 }
+
+// The guide says how many there are in a process that has one key and everything else to tell.
+func TestHowManySeriesThereAre(t *testing.T) {
+	_, registry := everything(t)
+	all, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, f := range all {
+		for _, m := range f.Metric {
+			n++
+			if h := m.Histogram; h != nil {
+				n += len(h.Bucket) + 2 // with +Inf, _sum and _count
+			}
+		}
+	}
+	t.Logf("%d series", n)
+	if n != 524 {
+		t.Errorf("%d series: say so in the guide", n)
+	}
+}
