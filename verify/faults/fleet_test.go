@@ -55,12 +55,12 @@ func startFleet(t *testing.T, store string, n int) *fleet {
 // balanced waits until every workload runs and each of n pods has some, and begins to count anew.
 func (f *fleet) balanced(n int) {
 	f.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; {
-		f.settle(15 * time.Second)
+	for end := time.Now().Add(40 * time.Second); ; {
+		f.settle(30 * time.Second)
 		if pods := f.witness.pods(); len(pods) >= n {
 			break
 		} else if time.Now().After(end) {
-			f.t.Fatalf("after 20 s the workloads are spread over %v, want %d pods", pods, n)
+			f.t.Fatalf("after 40 s the workloads are spread over %v, want %d pods", pods, n)
 		}
 	}
 	f.witness.since()
@@ -154,7 +154,7 @@ func (f *fleet) settle(limit time.Duration) {
 	f.t.Helper()
 	end := time.Now().Add(limit)
 	calm := time.Now()
-	for time.Since(calm) < ttl/2 {
+	for time.Since(calm) < ttl {
 		silent := f.witness.silent(f.keys, time.Now())
 		if len(silent) > 0 {
 			calm = time.Now()

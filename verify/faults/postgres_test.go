@@ -42,13 +42,13 @@ func postgresFaults() []fault {
 			everyone(s, syscall.SIGCONT)
 			return f
 		}},
-		{name: "immediate restart", ci: true, unowned: 3 * ttl, hurt: func(t *testing.T) *fleet {
+		{name: "immediate restart", ci: true, unowned: 4 * ttl, hurt: func(t *testing.T) *fleet {
 			f, s := onPostgres(t)
 			s.stop(syscall.SIGQUIT)
 			s.start()
 			return f
 		}},
-		{name: "postmaster killed", unowned: 3 * ttl, hurt: func(t *testing.T) *fleet {
+		{name: "postmaster killed", unowned: 4 * ttl, hurt: func(t *testing.T) *fleet {
 			f, s := onPostgres(t)
 			s.stop(syscall.SIGKILL)
 			time.Sleep(ttl / 4) // its backends see that it is gone
@@ -101,7 +101,7 @@ func standbyPromotion(t *testing.T, synchronous bool) *fleet {
 		standby.eventually("0", "SELECT count(*) FROM pg_stat_wal_receiver")
 		f.pods[0].stop() // handovers that the standby knows nothing of
 		<-f.pods[0].gone
-		f.settle(10 * time.Second)
+		f.settle(40 * time.Second)
 		f.witness.since()
 	}
 	primary.stop(syscall.SIGKILL)

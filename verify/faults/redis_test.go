@@ -109,7 +109,7 @@ func redisPromotion(t *testing.T) *fleet {
 	replica.cli("REPLICAOF", "127.0.0.1", "1") // nobody is there: it lags from now on
 	f.pods[0].stop()                           // handovers that the replica knows nothing of
 	<-f.pods[0].gone
-	f.settle(10 * time.Second)
+	f.settle(40 * time.Second)
 	f.witness.since()
 	replica.cli("REPLICAOF", "NO", "ONE")
 	way.point(replica.addr())

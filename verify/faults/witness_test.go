@@ -114,7 +114,7 @@ func (w *witness) silent(keys []string, now time.Time) (silent []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, key := range keys {
-		if h := w.keys[key]; h == nil || now.Sub(h.last) > 10*writeEvery {
+		if h := w.keys[key]; h == nil || now.Sub(h.last) > ttl/2 {
 			silent = append(silent, key)
 		}
 	}
