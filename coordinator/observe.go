@@ -115,6 +115,7 @@ func (e *engine) emitBeat(b BeatEvent) {
 
 func (e *engine) emitPlan(p PlanEvent) {
 	if len(e.observe.plan) > 0 {
+		p := p // what is captured lives on the heap: only where somebody listens
 		e.events.Post(func() {
 			for _, o := range e.observe.plan {
 				o.ObservePlan(p)

@@ -1,10 +1,14 @@
 package runner
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/memory"
+	"github.com/tenure-go/tenure/status"
 )
 
 // tellNobody tells of everything that a set has to tell.
@@ -43,4 +47,33 @@ func BenchmarkAbsentObservers(b *testing.B) {
 	for b.Loop() {
 		tellNobody(set)
 	}
+}
+
+func TestWorkEventsTellHowLongTheReleaseTook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newStore(t)
+		heard := &recorder{}
+		set := mustSet(t, store, "a", Config{Status: slowStatus{store}, Observers: []any{heard}})
+		mustStart(t, set, Spec{Key: "job", Work: func(_ context.Context, term *Term) error {
+			<-term.Draining()
+			time.Sleep(3 * time.Second)
+			return nil
+		}})
+		s := begin(t, set.Run)
+		pass(5 * time.Second)
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+		if w := heard.works.get(); len(w) != 1 || w[0].WindDown != 4*time.Second || w[0].LetGo != time.Second {
+			t.Errorf("%+v", w)
+		}
+	})
+}
+
+// slowStatus takes a second for each write.
+type slowStatus struct{ status.Store }
+
+func (s slowStatus) PutStatus(ctx context.Context, owner instance.ID, ttl time.Duration, records []status.Record) error {
+	time.Sleep(time.Second)
+	return s.Store.PutStatus(ctx, owner, ttl, records)
 }
