@@ -145,7 +145,10 @@ func (s *Set) LeaseState() lease.State {
 func (s *Set) info(w *workload) Info {
 	i := Info{
 		Key: w.spec.Key, Name: w.spec.Name, State: w.state, Since: w.since, Token: w.token,
-		Restarts: max(w.terms-1, 0), Failures: w.failures, LastErr: w.lastErr, Last: w.last,
+		Restarts: max(w.terms-1, 0), Failures: w.failures, LastErr: w.lastErr,
+	}
+	if w.last != nil {
+		i.Last = *w.last
 	}
 	r := w.run.Load()
 	if r != nil {

@@ -219,7 +219,7 @@ func (s *Set) report(w *workload, r *run) {
 	if r.lost != nil {
 		e.Reason = r.lost.Reason
 	}
-	w.last = e
+	w.last = &e
 	tell(s, s.observe.work, WorkObserver.ObserveWork, e)
 }
 

@@ -40,7 +40,7 @@ type workload struct {
 	streak   int // failures in a row
 	failures int
 	lastErr  error
-	last     WorkEvent
+	last     *WorkEvent // nil before the first term has ended: most run their first
 }
 
 // run is one term as the engine sees it; Term is the part that the work sees.

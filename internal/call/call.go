@@ -26,6 +26,18 @@ const MaxAbandoned = 16
 // Abandoned returns how many abandoned calls have not come back.
 func (g *Gate) Abandoned() int { return int(g.out.Load()) }
 
+// late is the cause of a context that ended because no answer came in time. It is made for every call and
+// nearly never read, so its text is written when it is.
+type late time.Duration
+
+// Error names the time.
+func (l late) Error() string {
+	return fmt.Sprintf("no answer within %v: %v", time.Duration(l), context.DeadlineExceeded)
+}
+
+// Unwrap has it match context.DeadlineExceeded.
+func (late) Unwrap() error { return context.DeadlineExceeded }
+
 // Do runs f with a context that ends after limit and returns at that end whatever f does.
 // An abandoned or panicking call reads as fault.ErrUnavailable: its outcome is unknown.
 func Do[T any](ctx context.Context, g *Gate, op string, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
@@ -36,7 +48,7 @@ func Do[T any](ctx context.Context, g *Gate, op string, limit time.Duration, f f
 	if g.out.Load() >= MaxAbandoned {
 		return zero, fault.Unavailable(op, fmt.Errorf("%d earlier calls have not returned", MaxAbandoned))
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v: %w", limit, context.DeadlineExceeded))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, late(limit))
 	type answer struct {
 		v   T
 		err error
