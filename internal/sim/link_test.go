@@ -97,6 +97,9 @@ func (l *link) fateOf(op string, d dice, f *window) fate {
 	s := l.p.w.s
 	far := s.Far && !l.p.w.calm()
 	out := fate{there: delay(d.of("there"), far), back: delay(d.of("back"), far)}
+	if l.p.w.calm() { // slow now and then, but never beyond a call's time
+		out.there, out.back = out.there/4, out.back/4
+	}
 	if f != nil {
 		switch f.do {
 		case cut:

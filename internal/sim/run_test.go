@@ -262,6 +262,19 @@ func (w *world) unsettled() (why, where string) {
 	return why, where
 }
 
+// checkLeft holds that whoever stopped in good order has left, unless a copy of a heartbeat came late.
+func (w *world) checkLeft() {
+	view, err := w.server.store.Members(context.Background())
+	if w.failed() || w.s.Twice > 0 {
+		return
+	}
+	for _, p := range w.all {
+		if _, in := view.Find(p.id); (in || err != nil) && p.alive() {
+			w.fail("S7", "%s has stopped, and is a member still (%v)", p.id, err)
+		}
+	}
+}
+
 // end stops everybody, and holds the end to S4 and S7: it comes in time, and nothing is left.
 func (w *world) end() {
 	for _, p := range w.all {
@@ -279,6 +292,8 @@ func (w *world) end() {
 			w.fail("S7", "%s: Run has not returned %v after it was told to stop", p.id, bound)
 		}
 	}
+	wait(ttl / 16) // the longest that a call is on its way now
+	w.checkLeft()
 	wait(10 * ttl) // what is on its way arrives
 	if w.failed() {
 		return

@@ -83,6 +83,9 @@ func (p *process) work(ctx context.Context, term *runner.Term, c *client) error 
 		now := p.clock.line()
 		switch {
 		case s.drained >= 0 && now >= s.drained+s.plan.finish:
+			if took := now - s.drained; s.asked < 0 && took > p.w.timing.DrainTimeout+reaction && ctx.Err() == nil && p.awake() {
+				p.w.fail("S5", "%s: %q may finish for %v after its drain began", p.id, s.lease.Key, took)
+			}
 			return nil
 		case s.drained < 0 && s.plan.fails > 0 && now >= s.began+s.plan.fails && !p.w.calm():
 			p.w.count("failures")

@@ -171,9 +171,19 @@ func timingOf(s schedule) (lease.Timing, error) {
 	return t.Resolve()
 }
 
+// standstill is how long one run may take in real time: a hundred times what it does on a busy machine.
+const standstill = 2 * time.Minute
+
 // play runs a schedule in a bubble.
 func play(t *testing.T, s schedule) (r result) {
 	t.Helper()
+	var now atomic.Pointer[world]
+	dog := time.AfterFunc(standstill, func() { // in real time: it is made outside the bubble
+		w := now.Load()
+		w.mu.Lock()
+		panic(fmt.Sprintf("seed %d: virtual time does not pass: an engine spins.\n%s\n%v", s.Seed, strings.Join(w.faults, "\n"), s))
+	})
+	defer dog.Stop()
 	defer func() { // goroutines that never end make the bubble panic
 		if v := recover(); v != nil && r.rule == "" {
 			r.rule, r.faults = "S7", []string{fmt.Sprint(v)}
@@ -196,6 +206,7 @@ func play(t *testing.T, s schedule) (r result) {
 			t.Fatal(err)
 		}
 		w.server = newServer(w, store)
+		now.Store(w)
 		w.setKeys(1<<s.Keys - 1)
 		w.run()
 		r = result{w.rule, w.faults, w.notes, w.digest.sum, w.stats}
