@@ -95,6 +95,11 @@ sample-chaos: ## SEEDS=20 runs of random chaos, FOR=60s each; STORE=redis://... 
 			|| { bad=1; cp bin/chaos.ndjson bin/chaos-$$seed.ndjson; cp bin/chaos.log bin/chaos-$$seed.log; }; \
 		echo "seed $$seed $$(tail -n 1 bin/chaos.ndjson)"; done; exit $$bad
 
+ROUNDS ?= 100
+.PHONY: run-rounds
+run-rounds: servers ## "tenure run" on two hosts: ROUNDS=100 kills, stops and frozen servers, never two commands alive at once
+	TENURE_REQUIRE_SERVERS=1 $(GO) test -count=1 -v -timeout 60m ./cmd/tenure -run '^TestOneCommandAtATime$$' -rounds $(ROUNDS)
+
 ##@ Longer
 
 SCHEDULES ?= 5000

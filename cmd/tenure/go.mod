@@ -9,6 +9,7 @@ require (
 	github.com/tenure-go/tenure v0.0.0
 	github.com/tenure-go/tenure/adapters/postgres v0.0.0
 	github.com/tenure-go/tenure/adapters/redis v0.0.0
+	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/sync v0.25.0
 	golang.org/x/sys v0.50.0
 	golang.org/x/term v0.48.0

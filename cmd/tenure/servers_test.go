@@ -145,7 +145,7 @@ func TestPostgres(t *testing.T) {
 // verifyWorks runs a few quick checks of the suite.
 func verifyWorks(t *testing.T, store []string) {
 	t.Helper()
-	p := start(t, "", nil, append([]string{"verify", "--run", "^(O01|K01|T01)", "--json", "--seed", "7"}, store...)...)
+	p := start(t, "", nil, append([]string{"verify", "--unit", "200ms", "--run", "^(O01|K01|T01)", "--json", "--seed", "7"}, store...)...)
 	if status := p.wait(); status != 0 {
 		t.Fatalf("verify: status %d: %s%s", status, p.out.String(), p.err.String())
 	}

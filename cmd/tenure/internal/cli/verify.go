@@ -56,7 +56,7 @@ where a check failed; each failure says which promise was broken.
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.run, "run", "", "only the checks whose name matches `REGEXP`, such as O07 or ^T")
-	f.DurationVar(&o.unit, "unit", 200*time.Millisecond, "grain of time of the checks, 10ms to 1m")
+	f.DurationVar(&o.unit, "unit", 500*time.Millisecond, "grain of time of the checks, 10ms to 1m; 200ms is enough for a quick server nearby")
 	f.BoolVar(&o.short, "short", false, "leave out the checks that wait for long")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the random checks (0: a fresh one, which is printed)")
 	f.IntVar(&o.lanes, "lanes", 8, "how many checks run beside each other, 1 to 64")
