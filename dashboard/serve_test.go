@@ -57,7 +57,7 @@ func TestPageIsWholeWithoutScripts(t *testing.T) {
 
 // Nothing inline, nothing from elsewhere, every link relative: so it works under any prefix and the strict policy.
 func TestPolicyAndLinks(t *testing.T) {
-	p := open9(t, written(t, 3, 40), Config{Authorize: func(*http.Request, Action) error { return nil }})
+	p := open9(t, written(t, 3, 8), Config{Authorize: func(*http.Request, Action) error { return nil }})
 	w := get(p, "/deep/prefix/?w=tenant/00001&q=tenant")
 	text := w.Body.String()
 	csp := w.Header().Get("Content-Security-Policy")
