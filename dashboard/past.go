@@ -20,6 +20,7 @@ type past struct {
 	windDown time.Duration // longest that a worker may take to wind down; 0: not known
 
 	looked  bool
+	round   uint64    // counts the looks
 	at      time.Time // of the last look that was answered
 	traces  map[string]*trace
 	members map[instance.ID]*acquaintance
@@ -35,6 +36,7 @@ type past struct {
 
 // trace is what is remembered of a workload.
 type trace struct {
+	round   uint64 // the last look that found it
 	owner   instance.ID
 	token   uint64
 	seen    time.Time // last look at which that owner held it

@@ -23,15 +23,19 @@ const unownedNews = time.Second
 // returns how many planned workloads got another owner.
 func (h *past) follow(r *reading, rows []Row, names map[instance.ID]string) (moves int) {
 	groups := map[hand][]*Row{}
-	live := make(map[string]bool, len(rows))
+	h.round++
+	var fresh []trace // those of a whole fleet at once, at the first look
 	for i := range rows {
 		row := &rows[i]
-		live[row.Key] = true
 		t := h.traces[row.Key]
 		if t == nil {
-			t = &trace{}
+			if len(fresh) == 0 {
+				fresh = make([]trace, min(len(rows)-i, 256))
+			}
+			t, fresh = &fresh[0], fresh[1:]
 			h.traces[row.Key] = t
 		}
+		t.round = h.round
 		if g, changed := h.step(r, row, t); changed {
 			groups[g] = append(groups[g], row)
 			if (g.kind == EventMoved || g.kind == EventFailover) && !row.Alone {
@@ -44,8 +48,8 @@ func (h *past) follow(r *reading, rows []Row, names map[instance.ID]string) (mov
 			row.Since = t.gone
 		}
 	}
-	for key := range h.traces {
-		if !live[key] {
+	for key, t := range h.traces {
+		if t.round != h.round {
 			delete(h.traces, key)
 		}
 	}
