@@ -15,17 +15,15 @@ var audit string
 // be scrolled sideways on a telephone.
 func TestReadableByEverybody(t *testing.T) {
 	l, url := three(t)
-	{
-		b := open(t, url, 1280, 900, false)
-		b.until("a settled fleet", settled)
-	}
+	b := open(t, url, 1280, 900, false) // one tab for all: several live ones would draw at once
+	b.until("a settled fleet", settled)
 	l.kill("pod-2") // something is late, lost or without an owner meanwhile
 	for _, c := range []struct {
 		name  string
 		width int64
 		dark  bool
 	}{{"wide-light", 1280, false}, {"wide-dark", 1280, true}, {"narrow-light", 390, false}, {"narrow-dark", 390, true}} {
-		b := open(t, url+"?w=feeds/07&q=feeds&state=active", c.width, 844, c.dark)
+		b.show(url+"?w=feeds/07&q=feeds&state=active", c.width, 844, c.dark)
 		b.until("the page", isLive)
 		eval[bool](b, `document.querySelectorAll('details').forEach((d) => { d.open = true; }) || true`)
 		for _, fault := range eval[[]string](b, audit) {
@@ -36,7 +34,7 @@ func TestReadableByEverybody(t *testing.T) {
 		}
 		b.picture(c.name, true)
 	}
-	b := open(t, url+"?state=happy", 390, 844, true)
+	b.show(url+"?state=happy", 390, 844, true)
 	for _, fault := range eval[[]string](b, audit) {
 		t.Errorf("refusal: %s", fault)
 	}

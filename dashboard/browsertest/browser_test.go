@@ -79,6 +79,9 @@ type tab struct {
 // open shows a URL in a new tab of this size. Whatever the console says against it fails the test.
 func open(t *testing.T, url string, width, height int64, dark bool) *tab {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("looking takes seconds")
+	}
 	c := chromium()
 	if c.err != nil {
 		if os.Getenv("TENURE_REQUIRE_SERVERS") != "" {
@@ -110,6 +113,13 @@ func open(t *testing.T, url string, width, height int64, dark bool) *tab {
 			}
 		}
 	})
+	b.show(url, width, height, dark)
+	return b
+}
+
+// show shows a URL in this tab, of this size and theme.
+func (b *tab) show(url string, width, height int64, dark bool) {
+	b.t.Helper()
 	scheme := "light"
 	if dark {
 		scheme = "dark"
@@ -126,7 +136,6 @@ func open(t *testing.T, url string, width, height int64, dark bool) *tab {
 		}),
 		chromedp.Navigate(url),
 	)
-	return b
 }
 
 func (b *tab) heard(m chromedp.ConsoleMessage) {
