@@ -5,15 +5,21 @@ import "time"
 // agenda says when the planner plans next. Times are on the engine's line.
 type agenda struct {
 	debounce, most time.Duration
-	set            bool          // a plan is due
-	due            time.Duration // then
+	hurry          bool          // something cannot wait
+	due            time.Duration // since then
+	look           time.Duration // when to look at what is under way; not before changes are collected
+	looks          bool
 	open           bool          // changes are being collected
 	first          time.Duration // of them
 	collected      time.Duration // when they are due
 }
 
 // urgent has a plan made at once.
-func (a *agenda) urgent(now time.Duration) { a.by(now) }
+func (a *agenda) urgent(now time.Duration) {
+	if !a.hurry || now < a.due {
+		a.hurry, a.due = true, now
+	}
+}
 
 // change has a plan made when no more changes come, or the first has waited for long enough.
 func (a *agenda) change(now time.Duration) {
@@ -23,24 +29,27 @@ func (a *agenda) change(now time.Duration) {
 	a.collected = min(now+a.debounce, a.first+a.most)
 }
 
-// by has a plan made at that time, unless one is due earlier.
+// by has a plan made at that time, unless one is due earlier, or changes are being collected then.
 func (a *agenda) by(at time.Duration) {
-	if !a.set || at < a.due {
-		a.set, a.due = true, at
+	if !a.looks || at < a.look {
+		a.looks, a.look = true, at
 	}
 }
 
 // next returns when the next plan is due; forever where none is.
 func (a *agenda) next() time.Duration {
 	at := forever
-	if a.set {
+	if a.hurry {
 		at = a.due
 	}
-	if a.open {
+	switch {
+	case a.open:
 		at = min(at, a.collected)
+	case a.looks:
+		at = min(at, a.look)
 	}
 	return at
 }
 
 // begin forgets everything: a plan is being made.
-func (a *agenda) begin() { a.set, a.open = false, false }
+func (a *agenda) begin() { a.hurry, a.looks, a.open = false, false, false }

@@ -52,6 +52,7 @@ func (e *engine) reign(ctx context.Context, term *runner.Term) error {
 		ledger: newLedger(), moves: newTransit(), said: map[PlannerEventKind]string{},
 	}
 	p.tell(PlannerElected, fmt.Sprintf("token %d", term.Token()))
+	e.showReign(reigning{here: true})
 	defer e.showReign(reigning{})
 	timer := e.clock.NewTimer(p.step(ctx))
 	defer timer.Stop()
@@ -135,7 +136,7 @@ func (p *planner) failed(err error) time.Duration {
 	}
 	p.wait = min(max(2*p.wait, interval/8), interval)
 	p.retryAt = now + p.e.spread(p.wait)
-	p.agenda.by(p.retryAt)
+	p.agenda.urgent(p.retryAt)
 	p.e.showPlanErr(err)
 	p.e.emitPlan(PlanEvent{Instance: p.e.self.ID, Err: err, Settled: p.seen.calm})
 	p.e.logs(func(lg *slog.Logger) {

@@ -35,6 +35,15 @@ func TestAgenda(t *testing.T) {
 		t.Errorf("an urgent change is planned for at %v", a.next())
 	}
 	a.begin()
+	a.by(40 * time.Second)
+	if a.next() != 40*time.Second {
+		t.Errorf("a look at 40s is planned for at %v", a.next())
+	}
+	a.change(39500 * time.Millisecond)
+	if a.next() != 40500*time.Millisecond {
+		t.Errorf("a look at 40s cuts the collecting of changes short, at %v", a.next())
+	}
+	a.begin()
 	if a.next() != forever {
 		t.Error("a plan that is being made is due still")
 	}

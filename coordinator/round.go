@@ -57,7 +57,7 @@ func (p *planner) round(ctx context.Context, f facts, now time.Duration) error {
 		Instance: p.e.self.ID, Plan: plan, Took: p.e.line.Now() - began, Mine: len(plan.For(p.e.self.ID)), Settled: f.calm,
 	})
 	p.schedule(in, owners, now)
-	p.e.showReign(reigning{in: true, input: in, plan: plan, took: p.e.line.Now() - began, settled: f.calm, moving: len(p.moves.healthy)})
+	p.e.showReign(reigning{here: true, in: true, input: in, plan: plan, took: p.e.line.Now() - began, settled: f.calm, moving: len(p.moves.healthy)})
 	return p.write(ctx, f, plan, now)
 }
 

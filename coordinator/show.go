@@ -32,7 +32,8 @@ type PlanningInfo struct {
 
 // reigning is what the planner of this instance shows. Zero: it does not plan.
 type reigning struct {
-	in      bool
+	here    bool // it plans
+	in      bool // it has planned
 	input   assigner.Input
 	plan    assigner.Plan
 	at      time.Time
@@ -88,7 +89,7 @@ type toldInfo struct {
 // planningInfo joins what is obeyed with what is planned here. The mutex is held.
 func (e *engine) planningInfo() PlanningInfo {
 	t, r := &e.shown.told, &e.shown.reign
-	p := PlanningInfo{Mode: e.mode.planning, Why: e.mode.why, Here: r.in, Age: -1}
+	p := PlanningInfo{Mode: e.mode.planning, Why: e.mode.why, Here: r.here, Age: -1}
 	if t.head.Token == 0 {
 		return p
 	}

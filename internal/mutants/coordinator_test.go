@@ -54,6 +54,67 @@ func coordinatorMutants() []mutant {
 		{"budget_spent_again_at_once", []edit{
 			{"coordinator/plan.go", "len(in.InFlight) > 0 &&", "false &&"},
 		}, "coordinator", "TestBudget", nil},
+		{"joins_planned_at_once", []edit{
+			{"coordinator/agenda.go", "min(now+a.debounce, a.first+a.most)", "now"},
+		}, "coordinator", "TestJoinsAreCollected", nil},
+		{"joins_collected_for_ever", []edit{
+			{"coordinator/agenda.go", "min(now+a.debounce, a.first+a.most)", "now + a.debounce"},
+		}, "coordinator", "TestJoinsAreCollected", nil},
+		{"orphans_collected", []edit{
+			{"coordinator/planner.go", "case f.urgent != s.urgent, f.inc", "case f.inc"},
+		}, "coordinator", "TestJoinsAreCollected|TestDrainWaits", nil},
+		{"mass_loss_believed", []edit{
+			{"coordinator/hold.go", "if g.cfg.LossPercent < 0 ||", "if true ||"},
+		}, "coordinator", "TestMassLoss", nil},
+		{"leavers_counted_as_lost", []edit{
+			{"coordinator/departures.go", "now >= d.safe &&", "true &&"},
+		}, "coordinator", "TestDepartures", nil},
+		{"cold_start_not_waited_for", []edit{
+			{"coordinator/hold.go", "if p.warm || present", "if true || present"},
+		}, "coordinator", "TestColdStart", nil},
+		{"cold_start_waited_for_ever", []edit{
+			{"coordinator/hold.go", "|| now >= until {", "|| false {"},
+		}, "coordinator", "TestColdStart", nil},
+		{"no_caps_on_moves", []edit{
+			{"coordinator/transit.go", "if !levels(m) || !full {", "if _ = full; true {"},
+		}, "coordinator", "TestCaps", nil},
+		{"no_cool_down", []edit{
+			{"coordinator/transit.go", "if now-at >= d {", "if _ = at; true {"},
+		}, "coordinator", "TestCoolDown", nil},
+		{"record_not_inherited", []edit{
+			{"coordinator/planner.go", "p.inherit(rec, f)", "p.inherit(record{members: rec.members}, f)"},
+		}, "coordinator", "TestCoolDown", nil},
+		{"planner_never_settles", []edit{
+			{"coordinator/round.go", "case !f.calm:", "case false:"},
+		}, "coordinator", "TestJoinersGetTheirShare", nil},
+		{"targets_of_an_earlier_incarnation_obeyed", []edit{
+			{"coordinator/obey.go", "o.set.Found && o.set.Incarnation >= l.incarnation", "o.set.Found"},
+		}, "coordinator", "TestTargetsOfAnEarlier", nil},
+		{"absent_means_nothing", []edit{
+			{"coordinator/obey.go", "return o.set.Found && o.set", "return o.answered || o.set"},
+		}, "coordinator", "TestLostTargets", nil},
+		{"lost_set_not_noticed", []edit{
+			{"coordinator/round.go", "p.ledger.doubt(id)", "_ = id"},
+		}, "coordinator", "TestLostSet", nil},
+		{"half_a_plan_read_in_any_order", []edit{
+			{"coordinator/ledger.go", "return cmp.Or(cmp.Compare(a.Token, b.Token), cmp.Compare(a.Epoch, b.Epoch))", "return 0"},
+		}, "coordinator", "TestLedger", nil},
+		{"superseded_planner_goes_on", []edit{
+			{"coordinator/planner.go", "p.over = true", "p.over = false"},
+			{"coordinator/planner.go", "p.e.set.StepDown(plannerKey)", ""},
+		}, "coordinator", "TestSuperseded", nil},
+		{"blind_planner_stays", []edit{
+			{"coordinator/stand.go", "now-l.beat.since >= l.e.timing.HeartbeatTTL", "false"},
+		}, "coordinator", "TestPlannerThatSeesNothing", nil},
+		{"all_contend_for_planning", []edit{
+			{"coordinator/stand.go", "r.stands = before < most", "r.stands = before < 100*most"},
+		}, "coordinator", "TestStandbys", nil},
+		{"old_version_plans_on", []edit{
+			{"coordinator/stand.go", "now >= r.newer", "false"},
+		}, "coordinator", "TestPlanningGoes", nil},
+		{"strange_plan_obeyed", []edit{
+			{"coordinator/strange.go", "return s.named != nil && (", "return false && ("},
+		}, "coordinator", "TestTwoCatalogues", nil},
 		{"snapshot_shares_memory", []edit{
 			{"coordinator/snapshot.go", "slices.Clone(shown.members)", "shown.members"},
 		}, "coordinator", "TestSnapshotTellsAll", nil},
