@@ -52,7 +52,8 @@ func embed(t *testing.T, s *server, fleet string, keys ...string) *embedded {
 	}
 	e.Coordinator, err = coordinator.New(store, workloads, work, coordinator.Config{
 		Instance: instance.Instance{ID: instance.New(), Zone: "z1", Version: "v7", Address: "10.0.0.7:80"},
-		Timing:   lease.Timing{LeaseTTL: 3 * time.Second},
+		// Long enough that a busy machine loses no lease, and often enough that a mark is soon heard of.
+		Timing: lease.Timing{LeaseTTL: 15 * time.Second, HeartbeatInterval: 500 * time.Millisecond, RenewInterval: time.Second},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -215,9 +216,10 @@ func TestDrainThroughTheHandler(t *testing.T) {
 		t.Errorf("an own timeout: %d %q", status, said)
 	}
 	e.letGo()
-	if out := must(t, "drain", "--url", s.URL, "--token-file", right); !strings.Contains(out, "drained") || !strings.Contains(out, "1 workload let go") {
-		t.Errorf("drained: %q", out)
-	}
+	eventually(t, "the drain that goes on is over", func() bool {
+		status, out, _ := command("drain", "--url", s.URL, "--token-file", right)
+		return status == 0 && strings.Contains(out, "drained") && strings.Contains(out, "1 workload let go")
+	})
 	if v := object(t, must(t, "drain", "--url", s.URL, "--token-file", right, "--json")); v["state"] != "drained" {
 		t.Errorf("as JSON: %v", v)
 	}
