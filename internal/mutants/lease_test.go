@@ -6,7 +6,7 @@ import "slices"
 var model = []string{"-model.runs=3000"}
 
 func all() []mutant {
-	return slices.Concat(keeperMutants(), incarnationMutants(), runnerMutants(), coordinatorMutants())
+	return slices.Concat(keeperMutants(), incarnationMutants(), runnerMutants(), coordinatorMutants(), simulationMutants())
 }
 
 // keeperMutants break the keeper's own rules.
@@ -60,6 +60,12 @@ func keeperMutants() []mutant {
 		{"missed_lock_not_asked_for_again", []edit{
 			{"lease/perkey.go", "case now == round:", "case now >= round:"},
 		}, "lease", "TestPerKeyRenewal", nil},
+		{"remnants_not_released", []edit{
+			{"lease/answers.go", "		k.releaseAgain()\n", ""},
+		}, "lease", "TestVerifyThatIsCarriedOutLate", nil},
+		{"remnants_released_under_a_worker", []edit{
+			{"lease/again.go", "case e.hold != nil && !e.hold.releasing && e.hold.lease.Token == token:", "case false:"},
+		}, "lease", "TestReleasingAgain", nil},
 		{"seen_end_forgotten", []edit{
 			{"lease/hold.go", "h.passed.Store(true)", ""},
 		}, "lease", "TestTermThatWasSeen", nil},

@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +25,9 @@ type mutant struct {
 	run   string   // which of them
 	args  []string // flags of the test binary
 }
+
+// found is the line that says how a simulation caught a mutant.
+var found = regexp.MustCompile(`seed \d+ breaks .*\n.*`)
 
 func TestEveryMutantIsCaught(t *testing.T) {
 	if os.Getenv("TENURE_MUTANTS") == "" {
@@ -44,8 +49,12 @@ func TestEveryMutantIsCaught(t *testing.T) {
 				t.Fatalf("does not compile:\n%s", out)
 			case !failed:
 				t.Errorf("survived: -run %s of %s passes with this edit", m.run, m.pkg)
+			case strings.Contains(out, "test timed out") && !slices.ContainsFunc(m.args, func(a string) bool { return strings.HasPrefix(a, "-test.timeout") }):
+				t.Errorf("no verdict: the tests are too slow, or hang:\n%s", out)
 			case !strings.Contains(out, "--- FAIL") && !strings.Contains(out, "panic: "):
 				t.Errorf("failed without a failing test:\n%s", out)
+			default:
+				t.Log(found.FindString(out))
 			}
 		})
 	}
@@ -83,9 +92,9 @@ func try(t *testing.T, root string, m mutant) (out string, failed bool) {
 	if err := os.WriteFile(overlay, js, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
-	args := append([]string{"test", "-count=1", "-timeout=4m", "-overlay", overlay, "-run", m.run, "./" + m.pkg}, m.args...)
+	args := append([]string{"test", "-count=1", "-timeout=19m", "-overlay", overlay, "-run", m.run, "./" + m.pkg}, m.args...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = root
 	b, err := cmd.CombinedOutput()
