@@ -43,7 +43,7 @@ func (e *election) start(ctx context.Context) error {
 		return err
 	}
 	cfg := embed.NewConfig()
-	cfg.Dir, cfg.LogLevel = e.dir, "error"
+	cfg.Dir, cfg.LogLevel = e.dir, "panic" // at its end it takes its own closed listeners for errors
 	clients, err := freeURL()
 	if err != nil {
 		return err

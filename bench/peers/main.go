@@ -5,6 +5,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -78,10 +79,11 @@ func again(line string) ([]float64, error) {
 		return nil, err
 	}
 	cmd := exec.Command(self, "-virtual", line)
-	cmd.Stderr = os.Stderr
+	var log bytes.Buffer // which client-go fills with every step of an election
+	cmd.Stderr = &log
 	text, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("in virtual time: %w\n%s", err, text)
+		return nil, fmt.Errorf("in virtual time: %w\n%s\n%s", err, text, log.Bytes())
 	}
 	first, _, _ := bufio.ScanLines(text, true)
 	var a answer

@@ -31,6 +31,8 @@ type Contender struct {
 type Lab struct {
 	// Rounds is how often each contender does the work, after one round of all that does not count.
 	Rounds int
+	// Cold leaves out the round that does not count: for what is dear and begins anew every time.
+	Cold bool
 	// Log is told what is being done.
 	Log io.Writer
 }
@@ -44,7 +46,11 @@ func (l *Lab) Compare(ctx context.Context, title, unit string, contenders ...Con
 	for _, c := range contenders {
 		t.Rows = append(t.Rows, Row{Name: c.Name, Kind: c.Kind})
 	}
-	for round := -1; round < l.Rounds; round++ {
+	first := -1
+	if l.Cold {
+		first = 0
+	}
+	for round := first; round < l.Rounds; round++ {
 		for i := range contenders {
 			at := (i + max(round, 0)) % len(contenders)
 			runtime.GC() // nobody pays for the garbage of another

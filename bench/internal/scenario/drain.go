@@ -28,7 +28,7 @@ func (e *Env) drain(ctx context.Context, r *lab.Report, store string, next func(
 	const instances = 10
 	n := instances * e.size(1000, 1000, 20)
 	few := e.Lab
-	few.Rounds = e.rounds(5, 2)
+	few.Rounds, few.Cold = e.size(5, 1, 1), true
 	t, err := few.Compare(ctx, "An instance is drained", "ms", lab.Contender{Name: rowDrain, Kind: lab.Ours,
 		Round: func(ctx context.Context) (float64, error) {
 			p, err := next()

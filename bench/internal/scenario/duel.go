@@ -14,15 +14,19 @@ import (
 	"github.com/tenure-go/tenure/runner"
 )
 
-// duel is two coordinators with one workload, which its pin moves to and fro.
+// duel is two coordinators with one workload, which its pin moves to and fro. Each runs another one that
+// stays, as any instance of a fleet does: so each has a session.
 type duel struct {
 	sides  [2]*coordinator.Coordinator[string]
 	ids    [2]instance.ID
 	left   chan time.Time // just before the work returned
 	begun  chan time.Time // the work's first line
+	stays  sync.WaitGroup // until what stays runs
 	holder int
 	stop   func()
 }
+
+const moving = "workload"
 
 const patience = 60 * time.Second
 
@@ -30,6 +34,7 @@ var errSlow = errors.New("nothing happened for a minute")
 
 func startDuel(ctx context.Context, p place) (*duel, error) {
 	d := &duel{left: make(chan time.Time, 16), begun: make(chan time.Time, 16), ids: [2]instance.ID{"a", "b"}}
+	d.stays.Add(len(d.ids))
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	var ends []func()
@@ -58,8 +63,8 @@ func startDuel(ctx context.Context, p place) (*duel, error) {
 	}
 	_, err := d.wait(d.begun)
 	if err == nil {
-		// Both know each other before anything is measured.
-		time.Sleep(time.Second)
+		d.stays.Wait()
+		time.Sleep(3 * time.Second) // longer than a heartbeat: both know each other, and nothing else moves
 	} else {
 		d.stop()
 	}
@@ -67,11 +72,18 @@ func startDuel(ctx context.Context, p place) (*duel, error) {
 }
 
 func (d *duel) pinned(to int) []coordinator.Workload[string] {
-	return []coordinator.Workload[string]{{Key: "workload", Pin: d.ids[to]}}
+	return []coordinator.Workload[string]{
+		{Key: moving, Value: moving, Pin: d.ids[to]},
+		{Key: "stays-a", Pin: d.ids[0]}, {Key: "stays-b", Pin: d.ids[1]},
+	}
 }
 
 // work takes a while to finish what is in flight, so that the next owner waits already.
-func (d *duel) work(ctx context.Context, term *runner.Term, _ string) error {
+func (d *duel) work(ctx context.Context, term *runner.Term, which string) error {
+	if which != moving {
+		d.stays.Done()
+		return idleWork(ctx, term)
+	}
 	d.begun <- time.Now()
 	select {
 	case <-term.Draining():

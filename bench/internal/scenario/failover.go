@@ -23,7 +23,7 @@ const (
 // failover kills leaders, each at a random moment, and waits for their successors.
 func failover(ctx context.Context, e *Env, r *lab.Report) error {
 	kills := e.size(100, 40, 4)
-	timing := lease.Timing{LeaseTTL: time.Duration(e.size(15_000, 3000, 1000)) * time.Millisecond}
+	timing := lease.Timing{LeaseTTL: time.Duration(e.size(15_000, 2000, 1000)) * time.Millisecond}
 	timing, err := timing.Resolve()
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ func (e *Env) fleetSize() fleetSize {
 	case e.Tiny:
 		return fleetSize{2, 4, 40, 1, 1}
 	case e.Quick:
-		return fleetSize{2, 20, 2000, 2, 4}
+		return fleetSize{2, 20, 2000, 2, 3}
 	}
 	return fleetSize{4, 200, 50_000, 20, 60}
 }
@@ -75,7 +75,7 @@ func fleet(ctx context.Context, e *Env, r *lab.Report) error {
 	e.Say("  balanced after %v", time.Since(began).Round(time.Millisecond))
 	r.Note("%d coordinators in %d processes, %d workloads, default timing, one Redis. From the start of the first process until every instance ran its %d workloads: %v.",
 		size.instances, size.processes, size.workloads, share, time.Since(began).Round(100*time.Millisecond))
-	time.Sleep(5 * time.Second)
+	time.Sleep(time.Duration(e.size(20, 3, 1)) * time.Second)
 	if err := e.steady(ctx, r, size); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func balanced(ctx context.Context, children []*process, share int) error {
 // steady measures the store while nothing changes.
 func (e *Env) steady(ctx context.Context, r *lab.Report, size fleetSize) error {
 	one := e.Lab
-	one.Rounds = 5
+	one.Rounds, one.Cold = 5, true
 	t, err := one.Compare(ctx, "The store's CPU while nothing changes", "% of a core", lab.Contender{Name: rowTenure, Kind: lab.Ours,
 		Round: func(context.Context) (float64, error) {
 			before, err := lab.CPU(e.redis.PID())
@@ -133,7 +133,7 @@ func (e *Env) steady(ctx context.Context, r *lab.Report, size fleetSize) error {
 				return 0, err
 			}
 			began := time.Now()
-			time.Sleep(time.Duration(size.watch) * time.Second / 6)
+			time.Sleep(time.Duration(size.watch) * time.Second / 5)
 			after, err := lab.CPU(e.redis.PID())
 			return 100 * float64(after-before) / float64(time.Since(began)), err
 		}})

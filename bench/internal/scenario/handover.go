@@ -70,7 +70,7 @@ func handoverRedis(ctx context.Context, e *Env, r *lab.Report) error {
 	if err != nil {
 		return err
 	}
-	h := &handing{n: e.size(60, 15, 2), all: map[string][]float64{}}
+	h := &handing{n: e.size(50, 4, 2), all: map[string][]float64{}}
 	end, err := e.redisLocks(ctx, h)
 	defer end()
 	if err != nil {
@@ -94,7 +94,7 @@ func handoverRedis(ctx context.Context, e *Env, r *lab.Report) error {
 	if err != nil {
 		return err
 	}
-	r.Note("Tenure: two coordinators and one workload whose pin moves it to and fro; from the moment before the old work returns to the first line of the new. The others: from the call that lets go to the other side's return from waiting. Every follower has waited for 20 to 40 ms by then.")
+	r.Note("Tenure: two coordinators and one workload whose pin moves it to and fro (each runs another one that stays); from the moment before the old work returns to the first line of the new. The others: from the call that lets go to the other side's return from waiting. Every follower has waited for 20 to 40 ms by then.")
 	if p != nil {
 		r.Note("client-go runs in virtual time on an in-memory lock: no round trip is counted for it.")
 	} else {
@@ -153,7 +153,7 @@ func handoverPostgres(ctx context.Context, e *Env, r *lab.Report) error {
 	if err != nil {
 		return err
 	}
-	h := &handing{n: e.size(60, 15, 2), all: map[string][]float64{}}
+	h := &handing{n: e.size(50, 4, 2), all: map[string][]float64{}}
 	var raw [2]rivals.Lock
 	for i := range raw {
 		conn, err := e.postgres.Connect(ctx)

@@ -24,7 +24,7 @@ type resting struct {
 func idle(ctx context.Context, e *Env, r *lab.Report) error {
 	n := e.size(10_000, 10_000, 500)
 	one := e.Lab
-	one.Rounds = e.rounds(5, 1)
+	one.Rounds, one.Cold = e.size(5, 1, 1), true
 	var all []resting
 	_, err := one.Compare(ctx, "idle", "% of a core", lab.Contender{Name: rowTenure, Kind: lab.Ours, Round: func(ctx context.Context) (float64, error) {
 		got, err := e.rest(ctx, n)
@@ -34,7 +34,6 @@ func idle(ctx context.Context, e *Env, r *lab.Report) error {
 	if err != nil {
 		return err
 	}
-	all = all[1:]
 	table := func(title, unit string, value func(resting) float64) *lab.Table {
 		row := lab.Row{Name: rowTenure, Kind: lab.Ours}
 		for _, a := range all {
@@ -46,7 +45,7 @@ func idle(ctx context.Context, e *Env, r *lab.Report) error {
 	goroutines := table("Goroutines", "", func(a resting) float64 { return a.Goroutines })
 	heap := table("Heap", "B per workload", func(a resting) float64 { return a.Heap })
 	stack := table("Stacks", "B per workload", func(a resting) float64 { return a.Stack })
-	r.Note("A process of its own with one coordinator and %d workloads on Redis; the timing is the default (a renewal, a heartbeat each 2 s). It is watched for %d s once everything runs.", n, e.size(20, 4, 1))
+	r.Note("A process of its own with one coordinator and %d workloads on Redis; the timing is the default (a renewal, a heartbeat each 2 s). It is watched for %d s once everything runs.", n, e.size(20, 3, 1))
 	r.Tables = append(r.Tables, cpu, goroutines, heap, stack)
 	r.AtMost("10 000 held workloads: CPU", cpu.Median(rowTenure), 1, "% of a core")
 	r.AtMost("10 000 held workloads: goroutines besides the workers' own", goroutines.Median(rowTenure)-float64(n), 40, "")
@@ -60,7 +59,7 @@ func (e *Env) rest(ctx context.Context, n int) (resting, error) {
 	if err != nil {
 		return resting{}, err
 	}
-	p, err := e.spawn(Child{Role: "idle", Addr: f.addr, Fleet: f.name, Workloads: n, Seconds: e.size(20, 4, 1)})
+	p, err := e.spawn(Child{Role: "idle", Addr: f.addr, Fleet: f.name, Workloads: n, Seconds: e.size(20, 3, 1)})
 	if err != nil {
 		return resting{}, err
 	}

@@ -21,28 +21,30 @@ import (
 // Scenario is one measurement.
 type Scenario struct {
 	Name, Title string
-	Run         func(ctx context.Context, e *Env, r *lab.Report) error
+	// Long is left out of -quick.
+	Long bool
+	Run  func(ctx context.Context, e *Env, r *lab.Report) error
 }
 
 // All are the scenarios, in the order in which they run.
 func All() []Scenario {
 	return []Scenario{
-		{"renew-redis", "renewing 10 000 leases, Redis", renewRedis},
-		{"renew-postgres", "renewing 10 000 leases, PostgreSQL", renewPostgres},
-		{"tick-redis", "one interval of an instance, by how much it holds, Redis", tickRedis},
-		{"tick-postgres", "one interval of an instance, by how much it holds, PostgreSQL", tickPostgres},
-		{"acquire-redis", "acquire and release of one lease, Redis", acquireRedis},
-		{"acquire-postgres", "acquire and release of one lease, PostgreSQL", acquirePostgres},
-		{"start-redis", "acquiring 10 000 free leases at start, Redis", startRedis},
-		{"start-postgres", "acquiring 10 000 free leases at start, PostgreSQL", startPostgres},
-		{"handover-redis", "graceful handover of one workload, Redis", handoverRedis},
-		{"handover-postgres", "graceful handover of one workload, PostgreSQL", handoverPostgres},
-		{"drain-redis", "draining an instance of 1 000 idle workloads to 9 others, Redis", drainRedis},
-		{"drain-postgres", "draining an instance of 1 000 idle workloads to 9 others, PostgreSQL", drainPostgres},
-		{"failover", "crash failover", failover},
-		{"idle", "10 000 held workloads in one process", idle},
-		{"waiters", "100 candidates for one singleton", waiting},
-		{"fleet", "a fleet of 200 instances and 50 000 workloads on one Redis", fleet},
+		{"renew-redis", "renewing 10 000 leases, Redis", false, renewRedis},
+		{"renew-postgres", "renewing 10 000 leases, PostgreSQL", false, renewPostgres},
+		{"tick-redis", "one interval of an instance, by how much it holds, Redis", false, tickRedis},
+		{"tick-postgres", "one interval of an instance, by how much it holds, PostgreSQL", true, tickPostgres},
+		{"acquire-redis", "acquire and release of one lease, Redis", false, acquireRedis},
+		{"acquire-postgres", "acquire and release of one lease, PostgreSQL", false, acquirePostgres},
+		{"start-redis", "acquiring 10 000 free leases at start, Redis", false, startRedis},
+		{"start-postgres", "acquiring 10 000 free leases at start, PostgreSQL", true, startPostgres},
+		{"handover-redis", "graceful handover of one workload, Redis", false, handoverRedis},
+		{"handover-postgres", "graceful handover of one workload, PostgreSQL", false, handoverPostgres},
+		{"drain-redis", "draining an instance of 1 000 idle workloads to 9 others, Redis", false, drainRedis},
+		{"drain-postgres", "draining an instance of 1 000 idle workloads to 9 others, PostgreSQL", true, drainPostgres},
+		{"failover", "crash failover", false, failover},
+		{"idle", "10 000 held workloads in one process", false, idle},
+		{"waiters", "100 candidates for one singleton", false, waiting},
+		{"fleet", "a fleet of 200 instances and 50 000 workloads on one Redis", true, fleet},
 	}
 }
 
@@ -89,9 +91,6 @@ func (e *Env) size(full, quick, tiny int) int {
 	}
 	return full
 }
-
-// rounds returns how often something dear is repeated.
-func (e *Env) rounds(full, quick int) int { return e.size(full, quick, 1) }
 
 // Redis returns the server.
 func (e *Env) Redis() (*servers.Redis, error) {

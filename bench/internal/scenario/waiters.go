@@ -65,7 +65,7 @@ func waiting(ctx context.Context, e *Env, r *lab.Report) error {
 
 	won := &lab.Table{Title: "From the old work's return to the winner's first line", Unit: "ms"}
 	calls := &lab.Table{Title: "Acquire calls of all candidates within 300 ms of a release", Unit: "calls"}
-	took, asks, err := e.releases(ctx, candidates, e.size(40, 10, 2))
+	took, asks, err := e.releases(ctx, candidates, e.size(40, 5, 2))
 	if err != nil {
 		return err
 	}
