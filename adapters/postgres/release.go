@@ -13,16 +13,18 @@ import (
 const (
 	// The rows are locked in the order of keys, as everywhere. A lock for no key update lets the
 	// holder's own open fences be: the next grant waits for those. IS NOT DISTINCT FROM keeps the
-	// planner off the index by session, which finds all that the session holds instead of the few. The
-	// answer says whether any of them was not free before.
+	// planner off the index by session, which finds all that the session holds instead of the few. Whether
+	// any of them was not free before is left in a setting, where the hint behind the commit finds it: so
+	// the hint needs no trip of its own.
 	sqlRelease = `WITH k AS MATERIALIZED (
 		SELECT l.key, l.incarnation, l.revoked_until FROM {s}.lease l JOIN (SELECT DISTINCT key, token FROM unnest($3::text[], $4::bigint[]) r(key, token)) w
 			ON l.key = w.key AND l.token = w.token
 		WHERE l.fleet = $1 AND l.key = ANY($3::text[]) AND l.session IS NOT DISTINCT FROM $2 ORDER BY l.key FOR NO KEY UPDATE OF l), u AS (
 		UPDATE {s}.lease l SET session = NULL, revoked_until = NULL, since = clock_timestamp()
 		WHERE l.fleet = $1 AND l.key = ANY(ARRAY(SELECT key FROM k)) RETURNING 1)
-		SELECT EXISTS (SELECT FROM k l, {s}.fleet f, {s}.session s WHERE f.fleet = $1 AND s.fleet = $1 AND s.id = $2 AND ` + holds + `)
+		SELECT set_config('tenure.freed', (EXISTS (SELECT FROM k l, {s}.fleet f, {s}.session s WHERE f.fleet = $1 AND s.fleet = $1 AND s.id = $2 AND ` + holds + `))::text, false)
 		FROM (SELECT count(*) FROM u) done`
+	sqlNotifyFreed = `SELECT pg_notify($1, $2) WHERE current_setting('tenure.freed', true) = 'true'`
 	// The session first, then the lease. The renewals that are counted until now decide when the key is free.
 	sqlRevoke = `WITH ` + present + `, h AS MATERIALIZED (
 		SELECT s.id, s.expires_at FROM f, {s}.session s WHERE s.fleet = $1 AND s.lapsed_in IS NULL AND s.expires_at > clock_timestamp()
@@ -53,12 +55,10 @@ func (s *Store) Release(ctx context.Context, sess lease.Session, leases []lease.
 		}
 		keys, tokens, _ := columns(part)
 		args := [][]byte{text(s.fleet), text(sess.ID), textArray(keys), numberArray(tokens)}
-		rows, err := s.run(ctx, call{op: "release", lane: s.steady, stmts: []stmt{{sql: s.q.release, args: args}}})
-		if err != nil {
+		hint := s.hint(change)
+		hint.sql = sqlNotifyFreed
+		if _, err := s.run(ctx, call{op: "release", lane: s.steady, stmts: []stmt{{sql: s.q.release, args: args}}, hint: hint}); err != nil {
 			return err
-		}
-		if len(rows[0]) > 0 && (&cells{row: rows[0][0]}).bool() {
-			s.tell(ctx, change)
 		}
 	}
 	return nil

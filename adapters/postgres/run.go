@@ -21,11 +21,15 @@ type call struct {
 	// lost with its connection may still be carried out later, so it is sent again only where the
 	// server itself said that it was not carried out.
 	once bool
+	// unawaited: the call's commit need not be on disk when it is answered. It is within a second, and before any
+	// later commit that is awaited.
+	unawaited bool
 }
 
 const (
 	begin  = "BEGIN ISOLATION LEVEL READ COMMITTED"
 	commit = "COMMIT"
+	lazily = "SET LOCAL synchronous_commit = off"
 
 	// maxBroken is how often a call is sent again after its connection broke. After a restart of the
 	// server each idle connection of a pool is found dead once.
@@ -89,8 +93,12 @@ func pause(ctx context.Context, d time.Duration) bool {
 // once sends the call one time.
 func (s *Store) once(ctx context.Context, c call) (rows [][][][]byte, err error) {
 	err = c.lane.do(ctx, func(conn *pgx.Conn) error {
-		msg := make([]stmt, 0, len(c.stmts)+3)
+		msg := make([]stmt, 0, len(c.stmts)+4)
 		msg = append(msg, stmt{sql: begin})
+		if c.unawaited {
+			msg = append(msg, stmt{sql: lazily})
+		}
+		first := len(msg)
 		msg = append(msg, c.stmts...)
 		msg = append(msg, stmt{sql: commit})
 		done := len(msg)
@@ -99,7 +107,7 @@ func (s *Store) once(ctx context.Context, c call) (rows [][][][]byte, err error)
 		}
 		all, err := send(ctx, conn.PgConn(), msg)
 		if len(all) >= done { // committed: only the hint can have failed
-			rows = all[1 : done-1]
+			rows = all[first : done-1]
 			return nil
 		}
 		if err != nil && classify(err) == readOnly {

@@ -56,11 +56,23 @@ func (s *Store) PutStatus(ctx context.Context, owner instance.ID, ttl time.Durat
 		if len(part) > 0 {
 			stmts = append(stmts, stmt{sql: s.q.statusPut, args: s.statusColumns(owner, part)})
 		}
-		if _, err := s.run(ctx, call{op: "put status", lane: s.steady, stmts: stmts}); err != nil {
+		if _, err := s.run(ctx, call{op: "put status", lane: s.steady, stmts: stmts, unawaited: lastWords(part)}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// lastWords reports whether all of these are of work that has ended. Nobody waits for the disk then: a release
+// follows, and once its commit is there, so is everything before it. What a crash takes in between is
+// restated or lapses.
+func lastWords(records []status.Record) bool {
+	for _, r := range records {
+		if r.State != status.Inactive {
+			return false
+		}
+	}
+	return len(records) > 0
 }
 
 // last keeps one record of each key, the one that would be left had they been written one by one.
