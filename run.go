@@ -2,6 +2,7 @@ package tenure
 
 import (
 	"context"
+	"runtime/debug"
 
 	"github.com/tenure-go/tenure/coordinator"
 	"github.com/tenure-go/tenure/instance"
@@ -33,6 +34,10 @@ func Singleton(ctx context.Context, store LeaseManager, key string, work func(ct
 // returned. Work that returns nil is finished on this process; an error or a panic ends the term of that
 // one workload, which is started again after a backoff.
 //
+// The version of a process is the revision that its program was built from, where the go command has
+// recorded one: so a rolling update moves each workload once. While programs of several revisions run
+// side by side, nothing that runs is moved for balance alone.
+//
 // A process may shard several lists that have no key in common, but call Shard once for each. See
 // [runner.Work] for what ends the work's context, and package coordinator for every knob and for
 // lists that change.
@@ -46,9 +51,33 @@ func Shard(ctx context.Context, store Store, workloads []string, work func(ctx c
 	for i, key := range workloads {
 		catalogue[i] = Workload[string]{Key: key, Value: key}
 	}
-	c, err := coordinator.New(store, catalogue, work, coordinator.Config{})
+	build, _ := debug.ReadBuildInfo() // nil where it is not known
+	c, err := coordinator.New(store, catalogue, work, coordinator.Config{
+		Instance: instance.Instance{Version: revision(build)},
+	})
 	if err != nil {
 		return err
 	}
 	return c.Run(ctx)
+}
+
+// revision is what tells one build of a program from the next: the commit and whether it was changed, or
+// the main module's version; empty where neither is known.
+func revision(build *debug.BuildInfo) string {
+	if build == nil {
+		return ""
+	}
+	settings := map[string]string{}
+	for _, s := range build.Settings {
+		settings[s.Key] = s.Value
+	}
+	switch commit := settings["vcs.revision"]; {
+	case commit != "" && settings["vcs.modified"] == "true":
+		return commit + "+modified"
+	case commit != "":
+		return commit
+	case build.Main.Version == "(devel)":
+		return ""
+	}
+	return build.Main.Version
 }
