@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/bench/internal/lab"
 	"github.com/tenure-go/tenure/coordinator"
 	"github.com/tenure-go/tenure/instance"
@@ -15,7 +16,9 @@ import (
 )
 
 // duel is two coordinators with one workload, which its pin moves to and fro. Each runs another one that
-// stays, as any instance of a fleet does: so each has a session.
+// stays, as any instance of a fleet does: so each has a session. Everyone plans for himself, so that a new pin
+// takes effect at once: the planner of the default assigner paces its moves, a second apart, which makes no
+// difference to a handover but that fewer of them fit into a round.
 type duel struct {
 	sides  [2]*coordinator.Coordinator[string]
 	ids    [2]instance.ID
@@ -53,7 +56,7 @@ func startDuel(ctx context.Context, p place) (*duel, error) {
 		}
 		ends = append(ends, end)
 		d.sides[i], err = coordinator.New(s, d.pinned(0), d.work, coordinator.Config{
-			Instance: instance.Instance{ID: id}, Settle: -1,
+			Instance: instance.Instance{ID: id}, Settle: -1, Assigner: assigner.Rendezvous{},
 		})
 		if err != nil {
 			d.stop()

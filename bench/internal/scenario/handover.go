@@ -70,7 +70,7 @@ func handoverRedis(ctx context.Context, e *Env, r *lab.Report) error {
 	if err != nil {
 		return err
 	}
-	h := &handing{n: e.size(50, 4, 2), all: map[string][]float64{}}
+	h := &handing{n: e.size(30, 4, 2), all: map[string][]float64{}}
 	end, err := e.redisLocks(ctx, h)
 	defer end()
 	if err != nil {
@@ -153,7 +153,7 @@ func handoverPostgres(ctx context.Context, e *Env, r *lab.Report) error {
 	if err != nil {
 		return err
 	}
-	h := &handing{n: e.size(50, 4, 2), all: map[string][]float64{}}
+	h := &handing{n: e.size(30, 4, 2), all: map[string][]float64{}}
 	var raw [2]rivals.Lock
 	for i := range raw {
 		conn, err := e.postgres.Connect(ctx)
