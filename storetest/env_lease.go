@@ -32,6 +32,13 @@ func (e *env) excuse(err error, sess lease.Session) {
 	}
 }
 
+// excuseAny is excuse where it is not known which session the call was about.
+func (e *env) excuseAny(err error) {
+	for id := range e.ends {
+		e.excuse(err, lease.Session{ID: id, TTL: e.cfg.MaxTTL})
+	}
+}
+
 // mayBeOver is false in virtual time, where only waiting takes time.
 func (e *env) mayBeOver(session string) bool {
 	end, known := e.ends[session]
