@@ -264,7 +264,6 @@ func TestFencedFunc(t *testing.T) {
 	}
 }
 
-
 // The fence on the side of another database: a token column. It stops a stale writer only once the
 // new owner has touched the row, so the new owner bumps the rows that it will guard first.
 func TestTokenColumn(t *testing.T) {
