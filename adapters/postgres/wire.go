@@ -19,13 +19,25 @@ type stmt struct {
 
 func text(s string) []byte { return []byte(s) }
 
-func number[T ~int | ~int64 | ~uint64](n T) []byte { return []byte(fmt.Sprint(n)) }
+func number[T ~int | ~int64 | ~uint64](n T) []byte { return appendNumber(nil, n) }
+
+func appendNumber[T ~int | ~int64 | ~uint64](b []byte, n T) []byte {
+	if n < 0 {
+		return strconv.AppendInt(b, int64(n), 10)
+	}
+	return strconv.AppendUint(b, uint64(n), 10)
+}
 
 func boolean(b bool) []byte { return strconv.AppendBool(nil, b) }
 
 // textArray writes an array literal; inside quotes only the quote and the backslash are special.
 func textArray(items []string) []byte {
+	size := 2
+	for _, s := range items {
+		size += len(s) + 3
+	}
 	var b strings.Builder
+	b.Grow(size)
 	b.WriteByte('{')
 	for i, s := range items {
 		if i > 0 {
@@ -43,12 +55,13 @@ func textArray(items []string) []byte {
 }
 
 func numberArray[T ~int64 | ~uint64](items []T) []byte {
-	b := []byte{'{'}
+	b := make([]byte, 0, 2+17*len(items)) // a token has sixteen digits
+	b = append(b, '{')
 	for i, n := range items {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = fmt.Append(b, n)
+		b = appendNumber(b, n)
 	}
 	return append(b, '}')
 }
