@@ -122,9 +122,8 @@ func environment(ctx context.Context, o options) (*scenario.Env, func(), error) 
 	}
 	if o.noPeers {
 		e.Missing = "left out by -no-peers"
-	} else if e.Peers, err = buildPeers(ctx, dir); err != nil {
-		e.Missing = err.Error()
-		fmt.Fprintln(os.Stderr, "bench: etcd and client-go are left out:", err)
+	} else {
+		e.Build = func() (string, error) { return buildPeers(ctx, dir) }
 	}
 	return e, func() { e.Close(); _ = os.RemoveAll(dir) }, nil
 }

@@ -15,8 +15,24 @@ type Lock interface {
 	Unlock(ctx context.Context) error
 }
 
-// most is the longest that one handover may take.
-const most = 30 * time.Second
+const (
+	// most is the longest that one handover may take.
+	most = 30 * time.Second
+	// forgotten is after how long a waiter begins anew, since nobody wakes it any more.
+	forgotten = 5 * time.Second
+)
+
+// persist locks, and begins anew where a wake-up was lost: that counts as a handover of so long.
+func persist(ctx context.Context, l Lock) error {
+	for {
+		try, cancel := context.WithCancel(ctx)
+		alarm := time.AfterFunc(forgotten, cancel)
+		err := l.Lock(try)
+		if alarm.Stop() || err == nil || ctx.Err() != nil {
+			return err // a lock may live as long as the context that it was taken with
+		}
+	}
+}
 
 // Handovers has a and b hand their lock over n times, and returns for each the time in milliseconds from
 // the call of Unlock until the other side holds it. The other side has waited for at least settle by then, and
@@ -35,7 +51,7 @@ func Handovers(ctx context.Context, a, b Lock, n int, settle time.Duration) ([]f
 		}
 		done := make(chan got, 1)
 		go func() {
-			err := b.Lock(ctx)
+			err := persist(ctx, b)
 			done <- got{time.Now(), err}
 		}()
 		time.Sleep(settle + rand.N(settle+1))

@@ -103,11 +103,10 @@ type Rueidislock struct {
 	cancel context.CancelFunc
 }
 
-// NewRueidislock returns one side of the lock: a majority of one key, and tracking without its own writes, which
-// servers from 7.0.5 on can do.
+// NewRueidislock returns one side of the lock, with a majority of one key.
 func NewRueidislock(addr, key string) (*Rueidislock, error) {
 	l, err := rueidislock.NewLocker(rueidislock.LockerOption{
-		ClientOption: rueidis.ClientOption{InitAddress: []string{addr}}, KeyMajority: 1, NoLoopTracking: true,
+		ClientOption: rueidis.ClientOption{InitAddress: []string{addr}}, KeyMajority: 1,
 	})
 	if err != nil {
 		return nil, err

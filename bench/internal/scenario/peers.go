@@ -33,12 +33,19 @@ type Answer struct {
 
 // startPeers starts the process; nil where it could not be built.
 func (e *Env) startPeers() (*peers, error) {
-	if e.Peers == "" {
+	var err error
+	if e.peers == "" && e.Build != nil {
+		e.Say("  building etcd and client-go")
+		if e.peers, err = e.Build(); err != nil {
+			e.Missing = err.Error()
+		}
+		e.Build = nil
+	}
+	if e.peers == "" {
 		return nil, nil
 	}
-	p := &peers{cmd: exec.Command(e.Peers)}
+	p := &peers{cmd: exec.Command(e.peers)}
 	p.cmd.Stderr = os.Stderr
-	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}

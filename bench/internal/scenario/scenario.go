@@ -55,12 +55,15 @@ type Env struct {
 	Quick bool
 	// Tiny makes it as small as it can be: it only shows that everything runs.
 	Tiny bool
-	// Peers is the path of the program that has the peers with large dependencies; empty where it could not
-	// be built, and Missing says why.
-	Peers, Missing string
+	// Build builds the program that has the peers with large dependencies, when it is first needed, and returns
+	// its path. Nil leaves them out.
+	Build func() (string, error)
+	// Missing says why they are missing.
+	Missing string
 	// Self is the path of this program, which some scenarios start again as processes of a fleet.
 	Self string
 
+	peers    string
 	redis    *servers.Redis
 	postgres *servers.Postgres
 	fleets   atomic.Int64
