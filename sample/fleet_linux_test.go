@@ -102,7 +102,7 @@ func TestFleetBalancesFailsOverAndHandsOver(t *testing.T) {
 	r.addPods(t, 1)
 	r.within(t, time.Second+slack(), "joined", func() bool { return r.witness.Takes("pod-4") })
 	r.drained(t, "pod-2")
-	r.evenWithin(t, 3*time.Second+slack())
+	r.evenWithin(t, 3*r.options.timing.LeaseTTL+3*time.Second+slack()) // what failed over rests for three TTLs
 
 	s := r.witness.Summary()
 	if s.SplitBrain > 0 || s.Unowned > 0 || s.Failovers < 10 || s.Handovers < 10 || s.Pods != 4 {
@@ -127,7 +127,7 @@ func TestPausedPod(t *testing.T) {
 	if err := r.fleet.Resume("pod-1"); err != nil {
 		t.Fatal(err)
 	}
-	r.evenWithin(t, 3*time.Second+slack())
+	r.evenWithin(t, 3*r.options.timing.LeaseTTL+3*time.Second+slack()) // what failed over rests for three TTLs
 	if s := r.witness.Summary(); s.SplitBrain > 0 || s.Unowned > 0 {
 		t.Errorf("%+v", s)
 	}

@@ -31,7 +31,7 @@ func TestConformance(t *testing.T) {
 			}
 			return open(t, path), open(t, path)
 		},
-		Unit: 100 * time.Millisecond,
+		Unit: 300 * time.Millisecond,
 	})
 }
 
