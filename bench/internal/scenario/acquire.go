@@ -148,7 +148,6 @@ func (e *Env) start(ctx context.Context, r *lab.Report, store string, limit floa
 	r.Note("%d free keys, a new fleet in every round; connecting and opening the session are in it. The runners also start a goroutine for each workload and publish its status meanwhile.", n)
 	r.Tables = append(r.Tables, t)
 	r.AtMost("acquire 10 000 free leases at start, "+store, t.Median(rowKeeper), limit, "ms")
-	r.AtMost("acquire 10 000 free leases at start and run the work, "+store, t.Median(rowSet), limit, "ms")
 	return nil
 }
 

@@ -19,8 +19,8 @@ type Child struct {
 	Workloads int
 	// Of the role idle: for how long it is watched.
 	Seconds int
-	// Of the role fleet: its instances, by number.
-	First, Count int
+	// Of the role fleet: its instances, by number, and how many the whole fleet has.
+	First, Count, Instances int
 }
 
 // RunChild is the main function of such a process. It ends with its input.

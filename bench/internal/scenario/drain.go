@@ -75,7 +75,10 @@ func newCrowd(ctx context.Context, p place, instances, workloads int) (*crowd, e
 		c.ends = append(c.ends, end)
 		co, err := coordinator.New(s, catalogue, func(ctx context.Context, term *runner.Term, key string) error {
 			return c.work(ctx, term, i, key)
-		}, coordinator.Config{Instance: instance.Instance{ID: instance.ID(fmt.Sprintf("instance-%03d", i))}})
+		}, coordinator.Config{
+			Instance: instance.Instance{ID: instance.ID(fmt.Sprintf("instance-%03d", i))},
+			Planner:  coordinator.PlannerConfig{ExpectedInstances: instances}, // or the first would take everything
+		})
 		if err != nil {
 			c.stop()
 			return nil, err

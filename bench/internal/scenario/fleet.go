@@ -32,6 +32,7 @@ type order struct {
 // said is the answer.
 type said struct {
 	Least, Most int // workloads that run on an instance
+	Total       int // on all of the process
 	Error       string
 	Events      []event
 }
@@ -62,14 +63,15 @@ func fleet(ctx context.Context, e *Env, r *lab.Report) error {
 	}()
 	each := size.instances / size.processes
 	for i := range size.processes {
-		p, err := e.spawn(Child{Role: "fleet", Addr: f.addr, Fleet: f.name, Workloads: size.workloads, First: i * each, Count: each})
+		p, err := e.spawn(Child{Role: "fleet", Addr: f.addr, Fleet: f.name, Workloads: size.workloads, First: i * each, Count: each, Instances: size.instances})
 		if err != nil {
 			return err
 		}
 		children = append(children, p)
 	}
 	share := size.workloads / size.instances
-	if err := balanced(ctx, children, share); err != nil {
+	err = poll(ctx, children, "the fleet is balanced", func(a said) bool { return a.Least == share && a.Most == share }, size.workloads)
+	if err != nil {
 		return err
 	}
 	e.Say("  balanced after %v", time.Since(began).Round(time.Millisecond))
@@ -99,18 +101,18 @@ func (p *process) tell(o order) (said, error) {
 	return a, nil
 }
 
-// balanced waits until every instance runs its share.
-func balanced(ctx context.Context, children []*process, share int) error {
+// poll waits until all workloads run, and every process is as it should be.
+func poll(ctx context.Context, children []*process, what string, good func(said) bool, workloads int) error {
 	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
-		even := true
+		all, total := true, 0
 		for _, p := range children {
 			a, err := p.tell(order{Do: "count"})
 			if err != nil {
 				return err
 			}
-			even = even && a.Least == share && a.Most == share
+			all, total = all && good(a), total+a.Total
 		}
-		if even {
+		if all && total == workloads {
 			return nil
 		}
 		select {
@@ -119,7 +121,7 @@ func balanced(ctx context.Context, children []*process, share int) error {
 		case <-time.After(250 * time.Millisecond):
 		}
 	}
-	return errors.New("the fleet is not balanced after five minutes")
+	return fmt.Errorf("not in five minutes: %s", what)
 }
 
 // steady measures the store while nothing changes.
@@ -154,7 +156,7 @@ func restarts(ctx context.Context, e *Env, r *lab.Report, children []*process, s
 		}
 		e.Say("  restarted %d of %d after %v", i+1, size.restarts, time.Since(began).Round(time.Millisecond))
 	}
-	if err := balanced(ctx, children, size.workloads/size.instances); err != nil {
+	if err := poll(ctx, children, "everything runs again", func(said) bool { return true }, size.workloads); err != nil {
 		return err
 	}
 	r.Note("%d instances were stopped and replaced one after another; the whole took %v.", size.restarts, time.Since(began).Round(100*time.Millisecond))

@@ -98,7 +98,10 @@ func (p *part) start(ctx context.Context, at int) error {
 		err := idleWork(ctx, term)
 		p.note(m, key, false)
 		return err
-	}, coordinator.Config{Instance: instance.Instance{ID: id}})
+	}, coordinator.Config{
+		Instance: instance.Instance{ID: id},
+		Planner:  coordinator.PlannerConfig{ExpectedInstances: p.child.Instances, ExpectedWait: time.Minute},
+	})
 	if err != nil {
 		return err
 	}
@@ -127,7 +130,7 @@ func (p *part) obey(ctx context.Context, o order) (a said) {
 		a.Least = p.child.Workloads
 		for _, m := range p.places {
 			m.mu.Lock()
-			a.Least, a.Most = min(a.Least, m.running), max(a.Most, m.running)
+			a.Least, a.Most, a.Total = min(a.Least, m.running), max(a.Most, m.running), a.Total+m.running
 			m.mu.Unlock()
 		}
 	case "restart":
