@@ -45,6 +45,7 @@ func tickPostgres(ctx context.Context, e *Env, r *lab.Report) error {
 		return err
 	}
 	defer end()
+	t.calls = e.size(100, 50, 5) // each waits for the disk three times
 	t.cpu = func() (time.Duration, error) { return lab.BackendCPU(e.postgres.PID()) }
 	if t.admin, err = e.postgres.Connect(ctx); err != nil {
 		return err
