@@ -30,7 +30,7 @@ fmt: ## Format everything
 
 .PHONY: tidy
 tidy: ## Tidy every go.mod
-	@for dir in $(MODULES) tools; do echo "tidy $$dir"; GOWORK=off $(GO) -C "$$dir" mod tidy || exit; done
+	@for dir in $(MODULES) tools bench/peers; do echo "tidy $$dir"; GOWORK=off $(GO) -C "$$dir" mod tidy || exit; done
 
 ##@ What CI runs (.ci/run)
 
@@ -121,6 +121,10 @@ mutants: ## Break the engines on purpose, one rule at a time: each must turn its
 .PHONY: faults
 faults: servers ## Real fleets on private servers, hurt in every way of verify/faults: prints the table (minutes)
 	TENURE_LONG=1 TENURE_REQUIRE_SERVERS=1 $(GO) test -count=1 -v -timeout 20m ./verify/faults
+
+.PHONY: peers
+peers: servers ## Tenure beside its peers: all tables of docs/performance.md and its plots
+	$(GO) run ./bench -v -plots docs/performance
 
 .PHONY: bench
 bench: ## Every benchmark at full length
