@@ -23,6 +23,7 @@ type obeying struct {
 
 	answered bool // a read was answered
 	head     assigner.Head
+	newest   assigner.Head // the newest head that was ever read
 	set      assigner.Set
 	readAt   time.Duration // when it came
 	since    time.Duration // when a sign of the planner was last seen: the head was written
@@ -117,12 +118,14 @@ func (l *loop) longestRead(now time.Duration) time.Duration {
 // apply takes an answer for what this instance is to do.
 func (l *loop) apply(now time.Duration, head assigner.Head, set assigner.Set) {
 	o := &l.obey
-	forgotten := o.answered && o.head.Newer(head)
+	forgotten := o.newest.Newer(head)
 	if forgotten {
 		// An old snapshot, or nothing: what this says is worth less than what was said before. The
 		// planner, which may be here, writes again.
 		l.facts.forgotten++
 		set.Found = false
+	} else {
+		o.newest = head
 	}
 	if !o.answered || head.Token != o.head.Token || head.Epoch != o.head.Epoch {
 		o.planned = now
