@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -287,18 +288,18 @@ func describe(in input, out output) string {
 
 // String is for the page.
 func (s state) String() string {
-	text := ""
+	var text strings.Builder
 	for i, k := range s.keys {
 		if k.holder > 0 {
-			text += fmt.Sprintf("k%d: s%d token %d; ", i, k.holder-1, k.token)
+			fmt.Fprintf(&text, "k%d: s%d token %d; ", i, k.holder-1, k.token)
 		}
 	}
 	for i, x := range s.sessions {
 		if x.over {
-			text += fmt.Sprintf("s%d over; ", i)
+			fmt.Fprintf(&text, "s%d over; ", i)
 		} else if x.born {
-			text += fmt.Sprintf("s%d ends %v to %v; ", i, x.least, x.most)
+			fmt.Fprintf(&text, "s%d ends %v to %v; ", i, x.least, x.most)
 		}
 	}
-	return text
+	return text.String()
 }
