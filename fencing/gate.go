@@ -47,9 +47,9 @@ func (g *gates) enter(ctx context.Context, v *visit) error {
 		}
 	}
 	for {
-		if v.token.Value < at.highest {
+		if highest := at.highest; v.token.Value < highest {
 			g.mu.Unlock()
-			return &StaleError{Token: v.token, Highest: at.highest}
+			return &StaleError{Token: v.token, Highest: highest}
 		}
 		if !at.older(v.token.Value) {
 			at.inside[v] = struct{}{}
