@@ -13,3 +13,8 @@ func (k *Keeper) NewestEnded(key string) uint64 {
 	defer k.mu.Unlock()
 	return k.newestEnded(key)
 }
+
+// Peek is Hold.Valid without noting what it saw.
+func Peek(h *Hold) bool {
+	return h.over.Load() == nil && !h.passed.Load() && h.deadline() > h.keeper.line.Now()
+}

@@ -81,3 +81,51 @@ func TestAcquireThatIsCarriedOutLateLeavesNoLeaseBehind(t *testing.T) {
 		})
 	}
 }
+
+// busy is a claimant that takes its time to hear of a grant: the keeper's loop waits for it.
+type busy struct {
+	user
+	until time.Time
+}
+
+func (b *busy) Granted(h *lease.Hold) {
+	b.user.Granted(h)
+	time.Sleep(time.Until(b.until))
+}
+
+// The keeper's loop is held up while a deadline passes, and the first thing that it finds then is the answer of a
+// renewal: the term is over all the same, though nobody saw its deadline pass.
+func TestRenewalThatIsAnsweredAfterTheDeadlineRevivesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, s *memory.Store) {
+		w := newWire(s)
+		r := start(t, w, lease.KeeperConfig{})
+		u := r.claim("job", &user{})
+		after(time.Second)
+		h := u.hold()
+		deadline := time.Now().Add(h.Left())
+		late := &busy{until: deadline.Add(100 * time.Millisecond)}
+		w.set(func(_ context.Context, op string, do func() error) error {
+			switch left := time.Until(deadline); {
+			case op != "Renew":
+				return do()
+			case left > 1500*time.Millisecond:
+				return errCut
+			}
+			w.set(nil)
+			if _, err := r.keeper.Claim("other", late); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(300 * time.Millisecond)
+			return do()
+		})
+		time.Sleep(time.Until(deadline) + 50*time.Millisecond)
+		if h.Err() != nil {
+			t.Fatalf("the loop was not held up: %v", h.Err())
+		}
+		after(100 * time.Millisecond)
+		if lost, _ := errors.AsType[*lease.LostError](h.Err()); lost == nil || lost.Reason != lease.ReasonUnreachable {
+			t.Errorf("the term goes on: %v", h.Err())
+		}
+		r.end()
+	})
+}

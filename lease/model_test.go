@@ -150,17 +150,32 @@ func (w *world) granted(h *lease.Hold) {
 	defer w.mu.Unlock()
 	w.grants++
 	l := h.Lease()
-	w.live[l.Key] = slices.DeleteFunc(w.live[l.Key], func(o *lease.Hold) bool { return !o.Valid() })
-	if h.Valid() {
-		for _, o := range w.live[l.Key] {
-			w.wrong = append(w.wrong, fmt.Sprintf("two owners of %s: tokens %d and %d", l.Key, o.Lease().Token, l.Token))
-		}
+	w.live[l.Key] = slices.DeleteFunc(w.live[l.Key], func(h *lease.Hold) bool { return h.Err() != nil })
+	if len(w.live[l.Key]) > 0 && w.rnd.Float64() < .5 {
+		// Somebody has not noticed yet that its term is over, and the store that would say so forgets it.
+		w.store.Restore(nil)
+		w.losses++
 	}
 	w.live[l.Key] = append(w.live[l.Key], h)
+	w.look(l.Key)
 	if l.Token <= w.best[l.Key] {
 		w.wrong = append(w.wrong, fmt.Sprintf("token of %s fell: %d after %d", l.Key, l.Token, w.best[l.Key]))
 	}
 	w.best[l.Key] = max(w.best[l.Key], l.Token)
+}
+
+// look finds two valid terms of one key. It looks without being noticed: a worker need not ask whether its term is
+// valid between its end and an answer that comes too late. The mutex is held.
+func (w *world) look(key string) {
+	var inside []uint64
+	for _, h := range w.live[key] {
+		if lease.Peek(h) {
+			inside = append(inside, h.Lease().Token)
+		}
+	}
+	if len(inside) > 1 {
+		w.wrong = append(w.wrong, fmt.Sprintf("two owners of %s: tokens %d", key, inside))
+	}
 }
 
 // seeded is the machine's clock with jitter from the run's seed.
@@ -171,6 +186,24 @@ type seeded struct {
 
 func (s seeded) Float64() float64         { return s.w.float() }
 func (s seeded) SleepPoll() time.Duration { return 0 }
+
+// NewTimer returns a timer that now and then fires long after it should: the process was not
+// scheduled, and answers wait for it that came after a deadline.
+func (s seeded) NewTimer(d time.Duration) clock.Timer {
+	return tardy{s.Clock.NewTimer(d), s.w}
+}
+
+type tardy struct {
+	clock.Timer
+	w *world
+}
+
+func (t tardy) Reset(d time.Duration) {
+	if t.w.chance(.03) {
+		d += t.w.between(10, 80)
+	}
+	t.Timer.Reset(d)
+}
 
 // runKeeper runs one process after another: each lives a while, stops, and another follows.
 func (w *world) runKeeper(ctx context.Context, i int) error {
@@ -218,35 +251,37 @@ func (w *world) lose(ctx context.Context) {
 		if w.chance(.7) {
 			w.restore(w.float())
 		} else {
-			w.store.Restore(nil)
+			w.restore(-1)
 		}
-		w.losses++
 		if w.chance(.2) { // fail over and back with hardly a call in between
 			pause(unit / 2)
 			w.restore(1)
-			w.losses++
 		}
 	}
 }
 
-// restore restarts the server from one of its latest states: 0 is the oldest kept, 1 the newest.
+// restore restarts the server from one of its latest states: 0 is the oldest kept, 1 the newest; -1 is none of them.
 func (w *world) restore(age float64) {
 	w.mu.Lock()
+	w.losses++
 	old := (*memory.Snapshot)(nil)
-	if len(w.snaps) > 0 {
+	if age >= 0 && len(w.snaps) > 0 {
 		old = w.snaps[min(int(age*float64(len(w.snaps))), len(w.snaps)-1)]
 	}
-	if w.trap != nil && age < .5 {
+	if w.trap != nil && age >= 0 && age < .5 {
 		old, w.trap = w.trap, nil
 	}
 	w.mu.Unlock()
 	w.store.Restore(old)
 }
 
-// keep remembers the server's state.
+// keep remembers the server's state, and looks at all terms.
 func (w *world) keep() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for key := range w.live {
+		w.look(key)
+	}
 	if w.snaps = append(w.snaps, w.store.Snapshot()); len(w.snaps) > 24 {
 		w.snaps = w.snaps[1:]
 	}

@@ -79,8 +79,12 @@ func keeperMutants() []mutant {
 func incarnationMutants() []mutant {
 	return []mutant{
 		{"late_answer_accepted", []edit{
-			{"lease/answers.go", "k.expire(now)", ""},
+			{"lease/run.go", "if now >= h.deadline() {", "if false && now >= h.deadline() {"},
+			{"lease/run.go", "s.open && now >= time.Duration(s.deadline.Load())", "false && now > 0"},
 		}, "lease", "TestIncarnationModel$", model},
+		{"late_renewal_revives", []edit{
+			{"lease/answers.go", "k.expire(now)", ""},
+		}, "lease", "TestRenewalThatIsAnsweredAfter", nil},
 		{"earlier_incarnation_accepted", []edit{
 			{"lease/answers.go", "if in.Number < k.incarnation {", "if false {"},
 			{"lease/answers.go", "h.fixed.Store(int64(h.deadline()))", ""},
