@@ -81,6 +81,7 @@ func incarnationMutants() []mutant {
 		{"late_answer_accepted", []edit{
 			{"lease/run.go", "if now >= h.deadline() {", "if false && now >= h.deadline() {"},
 			{"lease/run.go", "s.open && now >= time.Duration(s.deadline.Load())", "false && now > 0"},
+			{"lease/schedule.go", "r.limit = min(r.limit, time.Duration(s.deadline.Load())-now)", ""},
 		}, "lease", "TestIncarnationModel$", model},
 		{"late_renewal_revives", []edit{
 			{"lease/answers.go", "k.expire(now)", ""},
