@@ -12,6 +12,7 @@ import (
 	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/coordinator"
 	"github.com/tenure-go/tenure/instance"
+	"github.com/tenure-go/tenure/memory"
 )
 
 // round is how long it takes to notice, plan and carry out beyond the TTL.
@@ -181,5 +182,55 @@ func TestLostSetIsWrittenAgain(t *testing.T) {
 		if e.heard(coordinator.PlannerRewriting, "set of c") == 0 {
 			t.Error("it was not told that a set was lost")
 		}
+	})
+}
+
+// The store was restored to an earlier plan. The planner writes again, and only its head arrives: the sets beside it are
+// still those of before, and nobody obeys them.
+func TestOldSetsBesideANewHeadAreIgnored(t *testing.T) {
+	bubble(t, 10, func(t *testing.T, f *fleet) {
+		store, err := memory.New(memory.Config{Incarnations: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.store = store
+		if err := store.Provision(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		posts := f.posted("a", "b", "c", "d")
+		after(time.Minute)
+		then := store.Snapshot()
+		if err := f.leave("d"); err != nil {
+			t.Error(err)
+		}
+		after(time.Minute)
+		f.balanced("a", "b", "c")
+		before := f.witness.owners()
+		var heads atomic.Int64
+		for _, p := range posts {
+			p.set(func(ctx context.Context, head assigner.Head, sets []assigner.Set, gone []instance.ID) error {
+				err := f.store.PutTargets(ctx, head, nil, nil)
+				if len(sets)+len(gone) == 0 || err != nil {
+					return err
+				}
+				heads.Add(1)
+				return errBroken
+			})
+		}
+		store.Restore(then)
+		for range 120 {
+			after(time.Second)
+			if now := f.witness.owners(); !maps.Equal(now, before) {
+				t.Fatalf("old sets were obeyed: %v, before it was %v", now, before)
+			}
+		}
+		if heads.Load() == 0 {
+			t.Error("nobody planned")
+		}
+		for _, p := range posts {
+			p.set(nil)
+		}
+		after(time.Minute)
+		f.balanced("a", "b", "c")
 	})
 }

@@ -89,7 +89,7 @@ func coordinatorMutants() []mutant {
 		}, "coordinator", "TestJoinersGetTheirShare", nil},
 		{"targets_of_an_earlier_incarnation_obeyed", []edit{
 			{"coordinator/obey.go", "o.set.Found && o.set.Incarnation >= l.incarnation", "o.set.Found"},
-		}, "coordinator", "TestTargetsOfAnEarlier", nil},
+		}, "coordinator", "TestOldSetsBeside", nil},
 		{"absent_means_nothing", []edit{
 			{"coordinator/obey.go", "return o.set.Found && o.set", "return o.answered || o.set"},
 		}, "coordinator", "TestLostTargets", nil},
