@@ -165,3 +165,38 @@ func (f *fleet) callsPerInterval() float64 {
 	}
 	return float64(calls) / float64(max(n, 1))
 }
+
+// Instances are restarted one after another under new names, faster than a plan settles: what they ran is elsewhere at once.
+func TestRollingRestartLeavesNothingUnowned(t *testing.T) {
+	n, workloads := *largeInstances, *largeWorkloads
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, workloads)
+		f.cfg.Logger, f.cfg.Clock = nil, awake{clock.Or(nil)}
+		f.cfg.Planner.ExpectedInstances = n
+		same := func(*coordinator.Config) {}
+		for i := range n {
+			f.add(fmt.Sprintf("old-%04d", i), same).start(context.Background())
+		}
+		f.converges(time.Now(), "start", 30*time.Second, workloads)
+		after(time.Minute)
+		before := f.starts()
+		for i := range min(n, 20) {
+			if err := f.leave(fmt.Sprintf("old-%04d", i)); err != nil {
+				t.Error(err)
+			}
+			f.add(fmt.Sprintf("new-%04d", i), same).start(context.Background())
+			for range 15 {
+				after(100 * time.Millisecond)
+				if u := f.unowned(); u > 0 {
+					after(100 * time.Millisecond)
+					if f.unowned() > 0 {
+						t.Fatalf("%d workloads are without an owner for more than 100 ms after restart %d", u, i)
+					}
+				}
+			}
+		}
+		f.converges(time.Now(), "rolling restart", 2*time.Minute, workloads)
+		t.Logf("%.2f moves per workload", float64(f.starts()-before)/float64(workloads))
+		f.close()
+	})
+}
