@@ -258,6 +258,43 @@ func TestTwoCataloguesInOneFleet(t *testing.T) {
 	})
 }
 
+// The store forgets everything, and somebody changes the catalogue before anybody has noticed: what the planner then
+// finds missing was lost by the store, and not by its owners.
+func TestPlannerTakesALossOfDataForNoLossOfOwners(t *testing.T) {
+	for step := range time.Duration(8) {
+		bubble(t, 12, func(t *testing.T, f *fleet) {
+			store, err := memory.New(memory.Config{Incarnations: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.store = store
+			if err := store.Provision(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			f.join("a", "b", "c")
+			after(time.Minute + step*250*time.Millisecond)
+			before, starts := f.witness.owners(), f.starts()
+			fewer := f.catalogue()[1:]
+			for _, n := range f.nodes {
+				if err := n.SetWorkloads(fewer); err != nil {
+					t.Error(err)
+				}
+			}
+			after(900 * time.Millisecond) // just before it is planned for
+			store.Restore(nil)
+			after(30 * time.Second)
+			for _, w := range fewer {
+				if now := f.witness.owners()[w.Key]; now != before[w.Key] {
+					t.Errorf("step %d: %s went from %s to %q", step, w.Key, before[w.Key], now)
+				}
+			}
+			if n := f.starts() - starts; n != 0 {
+				t.Errorf("step %d: %d workers were started", step, n)
+			}
+		})
+	}
+}
+
 // spread fails unless each of these runs something, and everything runs.
 func (f *fleet) spread(ids ...string) {
 	f.t.Helper()

@@ -115,6 +115,12 @@ func coordinatorMutants() []mutant {
 		{"strange_plan_obeyed", []edit{
 			{"coordinator/strange.go", "return s.named != nil && (", "return false && ("},
 		}, "coordinator", "TestTwoCatalogues", nil},
+		{"planner_asks_nothing_before_it_plans", []edit{
+			{"coordinator/round.go", "if err := p.term.Check(ctx); err != nil {", "if err := context.Cause(ctx); err != nil {"},
+		}, "coordinator", "TestPlannerTakesALoss", nil},
+		{"caps_on_drains", []edit{
+			{"coordinator/transit.go", "return m.Reason == assigner.Level || m.Reason == assigner.Pin", "return true"},
+		}, "coordinator", "TestCaps", nil},
 		{"snapshot_shares_memory", []edit{
 			{"coordinator/snapshot.go", "slices.Clone(shown.members)", "shown.members"},
 		}, "coordinator", "TestSnapshotTellsAll", nil},
