@@ -208,7 +208,7 @@ func TestFenceSQL(t *testing.T) {
 func TestFencedFunc(t *testing.T) {
 	srv := needServer(t)
 	s := migrated(t, srv, Config{})
-	srv.exec(t, "CREATE TABLE IF NOT EXISTS public.written (n int)")
+	srv.exec(t, "DROP TABLE IF EXISTS public.written; CREATE TABLE public.written (n int)")
 	a, b := begun(t, s, 1500*time.Millisecond), begun(t, s, 10*time.Second)
 	l := granted(t, s, a, "k")[0]
 	write := func(ctx context.Context, tx pgx.Tx) error {

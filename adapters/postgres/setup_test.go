@@ -127,6 +127,12 @@ func TestSchemaSQLIsTheSchema(t *testing.T) {
 func TestFenceOnlyRole(t *testing.T) {
 	srv := needServer(t)
 	s := migrated(t, srv, Config{})
+	srv.exec(t, `DO $$ BEGIN
+		IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'fenced_writer') THEN
+			DROP OWNED BY fenced_writer;
+			DROP ROLE fenced_writer;
+		END IF;
+	END $$`)
 	srv.exec(t, `CREATE ROLE fenced_writer LOGIN`)
 	srv.exec(t, `GRANT USAGE ON SCHEMA tenure TO fenced_writer`)
 	srv.exec(t, `GRANT SELECT ON tenure.fleet, tenure.session, tenure.lease TO fenced_writer`)
