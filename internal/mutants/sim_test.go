@@ -16,7 +16,6 @@ func simulationMutants() []mutant {
 		sim("sleep_not_looked_for", edit{"lease/schedule.go", "if p := k.clock.SleepPoll(); p > 0 {", "if p := k.clock.SleepPoll(); false && p > 0 {"}),
 		sim("waits_for_a_hanging_call", edit{"internal/call/call.go", "case <-ctx.Done():\n\t}", "case a := <-done:\n\t\treturn a.v, a.err\n\t}"}),
 		sim("one_lost_call_ends_the_session", edit{"lease/answers.go", "	if a.err != nil {\n		k.failed(a, now)", "	if a.err != nil && a.op == \"Renew\" {\n		k.dropSession(ReasonUnreachable)\n		return a.err\n	}\n	if a.err != nil {\n		k.failed(a, now)"}),
-		sim("lapse_taken_for_an_error", edit{"lease/answers.go", "if errors.Is(a.err, ErrSessionLapsed) {", "if false && errors.Is(a.err, ErrSessionLapsed) {"}),
 		sim("lost_work_not_cancelled", edit{"runner/workload.go", "		r.cancel(why)\n", ""}),
 		// Ends of terms.
 		sim("released_before_the_return", edit{"runner/machine.go", "	close(r.drain)\n", "	close(r.drain)\n	r.hold.Release()\n"}),
