@@ -83,9 +83,6 @@ func incarnationMutants() []mutant {
 			{"lease/run.go", "s.open && now >= time.Duration(s.deadline.Load())", "false && now > 0"},
 			{"lease/schedule.go", "r.limit = min(r.limit, time.Duration(s.deadline.Load())-now)", ""},
 		}, "lease", "TestIncarnationModel$", model},
-		{"lapse_taken_for_an_error", []edit{
-			{"lease/answers.go", "if errors.Is(a.err, ErrSessionLapsed) {", "if false && errors.Is(a.err, ErrSessionLapsed) {"},
-		}, "lease", "TestLapsedSession", nil}, // the deadline comes before the lapse, so that no two owners show it
 		{"late_renewal_revives", []edit{
 			{"lease/answers.go", "k.expire(now)", ""},
 		}, "lease", "TestRenewalThatIsAnsweredAfter", nil},
