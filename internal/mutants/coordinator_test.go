@@ -74,7 +74,7 @@ func coordinatorMutants() []mutant {
 		}, "coordinator", "TestColdStart", nil},
 		{"cold_start_waited_for_ever", []edit{
 			{"coordinator/hold.go", "|| now >= until {", "|| false {"},
-		}, "coordinator", "TestColdStart", nil},
+		}, "coordinator", "TestColdStart", []string{"-test.timeout=30s"}}, // it looks again and again, at once
 		{"no_caps_on_moves", []edit{
 			{"coordinator/transit.go", "if !levels(m) || !full {", "if _ = full; true {"},
 		}, "coordinator", "TestCaps", nil},

@@ -34,7 +34,7 @@ func keeperMutants() []mutant {
 			{"lease/run.go", "if !stuck {", "if true {"},
 		}, "lease", "TestStopLeaves", nil},
 		{"renewed_blindly", []edit{
-			{"lease/schedule.go", "if holds := k.toVerify(); len(holds) > 0 {", "if holds := k.toVerify(); false && len(holds) > 0 {"},
+			{"lease/answers.go", "for _, l := range a.verification.Lost {", "for _, l := range []Loss(nil) {"},
 		}, "lease", "TestRecordRemoved", nil},
 		{"hints_shorten_a_chosen_wait", []edit{
 			{"lease/watch.go", "max(now, e.notBefore, e.lastTry+hintPause)", "max(now, e.lastTry+hintPause)"},
