@@ -25,7 +25,7 @@ func keeperMutants() []mutant {
 			{"lease/answers.go", "k.releases = append(k.releases, pending{lease: l, entry: e})", "e.strays--"},
 		}, "lease", "TestUnwantedGrant|TestEndedTerm", nil},
 		{"unknown_acquire_forgotten", []edit{
-			{"lease/answers.go", "e.unsettled = e.unsettled || unknown", "_ = unknown"},
+			{"lease/answers.go", "if unknown {\n\t\t\te.unsettled = true", "if false {"},
 		}, "lease", "TestUnwantedGrant", nil},
 		{"sleep_not_counted", []edit{
 			{"internal/clock/clock.go", "return awake + slept", "return awake"},
