@@ -2,6 +2,7 @@ package tenure
 
 import (
 	"context"
+	"log/slog"
 	"runtime/debug"
 
 	"github.com/tenure-go/tenure/coordinator"
@@ -17,11 +18,12 @@ import (
 //
 // The work's context does not end with ctx: term.Draining is closed then, and the work may finish
 // what is in flight for 30 s. See [runner.Work] for all that ends it, and package runner for every knob.
+// What happens is logged with slog's default logger.
 //
 // Errors match ErrInvalid (at once: the key or an argument cannot be used) or ErrStuck (the work
 // had not returned 40 s after ctx ended).
 func Singleton(ctx context.Context, store LeaseManager, key string, work func(ctx context.Context, term *Term) error) error {
-	r, err := runner.New(store, instance.Process(), runner.Spec{Key: key, Work: work}, runner.Config{})
+	r, err := runner.New(store, instance.Process(), runner.Spec{Key: key, Work: work}, runner.Config{Logger: slog.Default()})
 	if err != nil {
 		return err
 	}
@@ -40,7 +42,7 @@ func Singleton(ctx context.Context, store LeaseManager, key string, work func(ct
 //
 // A process may shard several lists that have no key in common, but call Shard once for each. See
 // [runner.Work] for what ends the work's context, and package coordinator for every knob and for
-// lists that change.
+// lists that change. What happens is logged with slog's default logger.
 //
 // Errors match ErrInvalid (at once: a key is empty, reserved or there twice) or ErrStuck.
 func Shard(ctx context.Context, store Store, workloads []string, work func(ctx context.Context, term *Term, key string) error) error {
@@ -53,7 +55,7 @@ func Shard(ctx context.Context, store Store, workloads []string, work func(ctx c
 	}
 	build, _ := debug.ReadBuildInfo() // nil where it is not known
 	c, err := coordinator.New(store, catalogue, work, coordinator.Config{
-		Instance: instance.Instance{Version: revision(build)},
+		Instance: instance.Instance{Version: revision(build)}, Logger: slog.Default(),
 	})
 	if err != nil {
 		return err

@@ -1,8 +1,11 @@
 package tenure_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,6 +35,28 @@ func TestBadArgumentsAreRefusedAtOnce(t *testing.T) {
 		if !errors.Is(err, tenure.ErrInvalid) {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// A store that nobody has provisioned grants nothing at first: whoever waits is told why.
+func TestSingletonSaysWhatItWaitsFor(t *testing.T) {
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	var out bytes.Buffer
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	synctest.Test(t, func(t *testing.T) {
+		store, err := memory.New(memory.Config{Incarnations: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		err = tenure.Singleton(t.Context(), store, "k", func(context.Context, *tenure.Term) error { return nil })
+		if waited := time.Since(begin); err != nil || waited < 15*time.Second {
+			t.Errorf("started after %v: %v", waited, err)
+		}
+	})
+	if !strings.Contains(out.String(), "Provision") || !strings.Contains(out.String(), "frozenFor=15s") {
+		t.Errorf("the log does not say why it waited:\n%s", &out)
 	}
 }
 

@@ -142,10 +142,15 @@ func (k *Keeper) enter(in Incarnation, now time.Duration) bool {
 
 // begun is the first sight of a new incarnation.
 func (k *Keeper) begun(in Incarnation, now time.Duration) {
-	if len(k.holds) > 0 {
-		held := len(k.holds)
+	switch held := len(k.holds); {
+	case held > 0:
 		k.logs(func(l *slog.Logger) {
 			l.Warn("the store began a new incarnation; proving every lease again", "incarnation", in.Number, "held", held, "frozenFor", in.FrozenFor)
+		})
+	case in.FrozenFor > 0:
+		k.logs(func(l *slog.Logger) {
+			l.Warn("the store is new, or has lost its data: it grants nothing until holders had time to prove what they hold; a new one is spared this by Provision",
+				"incarnation", in.Number, "frozenFor", in.FrozenFor)
 		})
 	}
 	k.thawing = k.incarnation != 0
