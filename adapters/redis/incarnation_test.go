@@ -178,6 +178,31 @@ func TestTheLongestMaxTTLRules(t *testing.T) {
 	})
 }
 
+// Somebody who knows a shorter MaxTTL, such as a person with a command line, is the first to call after the loss of
+// everything. Whoever knows the longer one has the freeze last for it, counted from when it began.
+func TestALongerMaxTTLLengthensTheFreeze(t *testing.T) {
+	virtually(t, func(t *testing.T, v *redistest.Virtual, s *redisstore.Store, sess lease.Session) {
+		must(t, v.Client().FlushDB(ctx).Err())
+		if in := renew(t, s, sess); in.FrozenFor != freeze {
+			t.Fatalf("frozen for %v", in.FrozenFor)
+		}
+		time.Sleep(freeze / 2)
+		longer := open(t, v.Client(), redisstore.Config{Fleet: "fleet", MaxTTL: time.Minute})
+		late := lease.NewSession("late", time.Minute)
+		in, err := longer.OpenSession(ctx, late)
+		if must(t, err); in.FrozenFor != time.Minute-freeze/2 {
+			t.Fatalf("the longer MaxTTL is frozen for %v", in.FrozenFor)
+		}
+		if in := renew(t, s, sess); in.FrozenFor != time.Minute-freeze/2 {
+			t.Fatalf("the shorter MaxTTL is frozen for %v", in.FrozenFor)
+		}
+		time.Sleep(in.FrozenFor)
+		if g, err := longer.Acquire(ctx, late, []string{"k"}); err != nil || len(g.Leases) != 1 {
+			t.Fatalf("after the freeze: %+v, %v", g, err)
+		}
+	})
+}
+
 // A clock that is set back by an hour lengthens no freeze and no dead session to an hour.
 func TestClockSetBackStopsNothing(t *testing.T) {
 	virtually(t, func(t *testing.T, v *redistest.Virtual, s *redisstore.Store, sess lease.Session) {

@@ -80,7 +80,7 @@ func TestRunForwardsSignals(t *testing.T) {
 	flags := fleetIn(t, privateRedis(t), "f")
 	// Both processes of the group hear it, and a signal that drains does not take its place.
 	script := `trap 'echo outer usr1' USR1; trap 'echo bye; exit 3' HUP
-		sh -c 'trap "echo inner usr1" USR1; while :; do sleep 0.05; done' & echo ready; while :; do wait; done`
+		sh -c 'trap "echo inner usr1" USR1; echo ready; while :; do sleep 0.05; done' & while :; do sleep 0.05; done`
 	p := running(t, "", flags, "--drain-signal", "HUP", "--", "sh", "-c", script)
 	p.printed("ready")
 	eventually(t, "both have heard", func() bool {

@@ -28,6 +28,11 @@ elseif tonumber(marker[6]) ~= open or tonumber(marker[7]) ~= held then
 end
 
 if cause ~= '' or most < tonumber(ARGV[2]) then
+  if cause == '' and frozen > 0 then
+    -- Whoever began the incarnation knew a shorter MaxTTL than sessions may have had: it freezes for the longer one.
+    frozen = frozen + tonumber(ARGV[2]) - most
+    redis.call('HSET', KEYS[1], 'frozen', frozen)
+  end
   most = math.max(most, tonumber(ARGV[2]))
   redis.call('HSET', KEYS[1], 'maxttl', most)
 end
