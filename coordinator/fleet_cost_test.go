@@ -3,12 +3,12 @@ package coordinator_test
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/tenure-go/tenure/internal/goroutine"
 	"github.com/tenure-go/tenure/internal/long"
 	"github.com/tenure-go/tenure/lease"
 )
@@ -59,11 +59,11 @@ func TestGoroutines(t *testing.T) {
 	count := func(workloads int) (n int) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFleet(t, workloads)
-			before := goroutines()
+			before := goroutine.Count()
 			f.join("a")
 			after(time.Minute)
 			f.balanced("a")
-			n = goroutines() - before
+			n = goroutine.Count() - before
 			f.close()
 		})
 		return n
@@ -72,20 +72,6 @@ func TestGoroutines(t *testing.T) {
 	if few > 15 || many-few > 2005 {
 		t.Errorf("1 workload: %d goroutines, 2000: %d", few, many)
 	}
-}
-
-// goroutines counts those that stay: one that has returned may be counted for a moment still, as store calls do all the
-// time, so it is the least of several looks.
-func goroutines() int {
-	least := runtime.NumGoroutine()
-	for range 10 {
-		after(time.Second)
-		for range 1000 {
-			runtime.Gosched()
-			least = min(least, runtime.NumGoroutine())
-		}
-	}
-	return least
 }
 
 // A planned handover with hints takes a handful of round trips; without, a look at each side.

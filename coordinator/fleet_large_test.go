@@ -31,17 +31,10 @@ func (awake) SleepPoll() time.Duration { return 0 }
 func TestLargeFleet(t *testing.T) {
 	n, workloads := *largeInstances, *largeWorkloads
 	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, workloads)
-		f.cfg.Logger, f.cfg.Clock = nil, awake{clock.Or(nil)}
-		f.cfg.Planner.ExpectedInstances = n
 		version := func(v string) func(*coordinator.Config) {
 			return func(c *coordinator.Config) { c.Instance.Version = v }
 		}
-		begin := time.Now()
-		for i := range n {
-			f.add(fmt.Sprintf("old-%04d", i), version("1")).start(context.Background())
-		}
-		f.converges(begin, "start", 30*time.Second, workloads)
+		f := largeFleet(t, n, workloads, version("1"))
 
 		after(2 * time.Minute) // everything has calmed down
 		f.callsPerInterval()
@@ -54,7 +47,7 @@ func TestLargeFleet(t *testing.T) {
 		}
 
 		before := f.starts()
-		begin = time.Now()
+		begin := time.Now()
 		f.add("joiner", version("1")).start(context.Background())
 		after(time.Second)
 		f.converges(begin, "join", time.Minute, workloads)
@@ -85,6 +78,20 @@ func TestLargeFleet(t *testing.T) {
 		f.replaceAll(version("2"), workloads)
 		f.close()
 	})
+}
+
+// largeFleet starts n instances, and waits until they run everything, evenly.
+func largeFleet(t *testing.T, n, workloads int, change ...func(*coordinator.Config)) *fleet {
+	t.Helper()
+	f := newFleet(t, workloads)
+	f.cfg.Logger, f.cfg.Clock = nil, awake{clock.Or(nil)}
+	f.cfg.Planner.ExpectedInstances = n
+	begin := time.Now()
+	for i := range n {
+		f.add(fmt.Sprintf("old-%04d", i), change...).start(context.Background())
+	}
+	f.converges(begin, "start", 30*time.Second, workloads)
+	return f
 }
 
 // replaceAll rolls out another version with a surge of a tenth.
@@ -170,21 +177,14 @@ func (f *fleet) callsPerInterval() float64 {
 func TestRollingRestartLeavesNothingUnowned(t *testing.T) {
 	n, workloads := *largeInstances, *largeWorkloads
 	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, workloads)
-		f.cfg.Logger, f.cfg.Clock = nil, awake{clock.Or(nil)}
-		f.cfg.Planner.ExpectedInstances = n
-		same := func(*coordinator.Config) {}
-		for i := range n {
-			f.add(fmt.Sprintf("old-%04d", i), same).start(context.Background())
-		}
-		f.converges(time.Now(), "start", 30*time.Second, workloads)
+		f := largeFleet(t, n, workloads)
 		after(time.Minute)
 		before := f.starts()
 		for i := range min(n, 20) {
 			if err := f.leave(fmt.Sprintf("old-%04d", i)); err != nil {
 				t.Error(err)
 			}
-			f.add(fmt.Sprintf("new-%04d", i), same).start(context.Background())
+			f.add(fmt.Sprintf("new-%04d", i)).start(context.Background())
 			for range 15 {
 				after(100 * time.Millisecond)
 				if u := f.unowned(); u > 0 {

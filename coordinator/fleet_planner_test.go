@@ -10,7 +10,6 @@ import (
 
 	"github.com/tenure-go/tenure/coordinator"
 	"github.com/tenure-go/tenure/instance"
-	"github.com/tenure-go/tenure/memory"
 )
 
 // The planner's lease is taken away again and again, while the fleet changes.
@@ -129,14 +128,7 @@ func TestSupersededPlannerStops(t *testing.T) {
 func TestTargetsOfAnEarlierIncarnationAreIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 10)
-		store, err := memory.New(memory.Config{Incarnations: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.store = store
-		if err := store.Provision(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		store := f.forgetful()
 		f.join("a", "b")
 		after(time.Minute)
 		then := store.Snapshot()
@@ -263,14 +255,7 @@ func TestTwoCataloguesInOneFleet(t *testing.T) {
 func TestPlannerTakesALossOfDataForNoLossOfOwners(t *testing.T) {
 	for step := range time.Duration(8) {
 		bubble(t, 12, func(t *testing.T, f *fleet) {
-			store, err := memory.New(memory.Config{Incarnations: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.store = store
-			if err := store.Provision(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			store := f.forgetful()
 			f.join("a", "b", "c")
 			after(time.Minute + step*250*time.Millisecond)
 			before, starts := f.witness.owners(), f.starts()

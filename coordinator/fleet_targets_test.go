@@ -12,7 +12,6 @@ import (
 	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/coordinator"
 	"github.com/tenure-go/tenure/instance"
-	"github.com/tenure-go/tenure/memory"
 )
 
 // round is how long it takes to notice, plan and carry out beyond the TTL.
@@ -189,14 +188,7 @@ func TestLostSetIsWrittenAgain(t *testing.T) {
 // still those of before, and nobody obeys them.
 func TestOldSetsBesideANewHeadAreIgnored(t *testing.T) {
 	bubble(t, 10, func(t *testing.T, f *fleet) {
-		store, err := memory.New(memory.Config{Incarnations: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.store = store
-		if err := store.Provision(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		store := f.forgetful()
 		posts := f.posted("a", "b", "c", "d")
 		after(time.Minute)
 		then := store.Snapshot()

@@ -133,6 +133,20 @@ func newFleet(t *testing.T, workloads int) *fleet {
 	return f
 }
 
+// forgetful gives the fleet a provisioned store that begins a new incarnation when it loses data.
+func (f *fleet) forgetful() *memory.Store {
+	f.t.Helper()
+	store, err := memory.New(memory.Config{Incarnations: true})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := store.Provision(f.t.Context()); err != nil {
+		f.t.Fatal(err)
+	}
+	f.store = store
+	return store
+}
+
 func (f *fleet) catalogue() []coordinator.Workload[string] {
 	var out []coordinator.Workload[string]
 	for _, k := range f.keys {

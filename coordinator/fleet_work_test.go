@@ -15,7 +15,6 @@ import (
 	"github.com/tenure-go/tenure/coordinator"
 	"github.com/tenure-go/tenure/drain"
 	"github.com/tenure-go/tenure/lease"
-	"github.com/tenure-go/tenure/memory"
 	"github.com/tenure-go/tenure/runner"
 )
 
@@ -280,14 +279,7 @@ var bothWays = []coordinator.Planning{coordinator.PlanningPlanner, coordinator.P
 func frozen(t *testing.T, planning coordinator.Planning) {
 	f := newFleet(t, 10)
 	f.cfg.Planning = planning
-	store, err := memory.New(memory.Config{Incarnations: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.store = store
-	if err := store.Provision(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	store := f.forgetful()
 	f.join("a", "b")
 	after(time.Minute)
 	before := f.witness.owners()

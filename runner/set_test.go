@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/tenure-go/tenure/internal/goroutine"
 	"github.com/tenure-go/tenure/internal/long"
 )
 
@@ -130,25 +130,11 @@ func TestDrainAllIsOverWhenTheLastKeyIsLetGo(t *testing.T) {
 	})
 }
 
-// goroutines counts those that stay: one that has returned may be counted for a moment still, as store calls do all the
-// time, so it is the least of several looks.
-func goroutines() int {
-	least := runtime.NumGoroutine()
-	for range 10 {
-		pass(time.Second)
-		for range 1000 {
-			runtime.Gosched()
-			least = min(least, runtime.NumGoroutine())
-		}
-	}
-	return least
-}
-
 func TestThousandsOfWorkloadsCostOneGoroutineEachAndAConstant(t *testing.T) {
 	thousands := long.Or(10_000, 2_000)
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
-		before := goroutines()
+		before := goroutine.Count()
 		cost := func(n int) int {
 			set := mustSet(t, store, "a", Config{Status: store, Observers: []any{&recorder{}}})
 			for i := range n {
@@ -162,7 +148,7 @@ func TestThousandsOfWorkloadsCostOneGoroutineEachAndAConstant(t *testing.T) {
 			if got := len(set.Running()); got != n {
 				t.Fatalf("%d of %d run", got, n)
 			}
-			count := goroutines() - before
+			count := goroutine.Count() - before
 			began := time.Now()
 			if err := s.stop(); err != nil {
 				t.Error(err)
@@ -199,10 +185,10 @@ func TestStandbyCostsNoGoroutineAndFewCalls(t *testing.T) {
 		for i := range n {
 			mustStart(t, waiter, Spec{Key: fmt.Sprintf("job%04d", i), Work: untilDrain})
 		}
-		before := goroutines()
+		before := goroutine.Count()
 		sb := begin(t, waiter.Run)
 		pass(time.Minute)
-		if got := goroutines() - before; got > 8 {
+		if got := goroutine.Count() - before; got > 8 {
 			t.Errorf("%d goroutines for waiting", got)
 		}
 		if i, _ := waiter.Lookup("job0007"); i.State != Standby || i.Holder != "a" {
