@@ -133,7 +133,10 @@ func (k *Keeper) enter(in Incarnation, now time.Duration) bool {
 	if in.Number > k.incarnation {
 		k.begun(in, now)
 	}
-	if k.thawing && in.FrozenFor == 0 {
+	switch {
+	case in.FrozenFor > 0:
+		k.thawing = true // also where the freeze was lengthened after it had ended
+	case k.thawing:
 		k.thawing = false
 		k.releaseAgain()
 	}

@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,6 +155,51 @@ func TestUnprovisionedFleetWaitsOutItsFirstFreeze(t *testing.T) {
 		after(time.Second)
 		if u.hold() == nil {
 			t.Error("never granted")
+		}
+		r.end()
+	})
+}
+
+// lengthened answers with a freeze while set.
+type lengthened struct {
+	lease.Manager
+	by *atomic.Int64
+}
+
+func (l lengthened) Renew(ctx context.Context, s lease.Session) (lease.Renewal, error) {
+	r, err := l.Manager.Renew(ctx, s)
+	r.Incarnation.FrozenFor += time.Duration(l.by.Load())
+	return r, err
+}
+
+func (l lengthened) Verify(ctx context.Context, s lease.Session, all []lease.Lease) (lease.Verification, error) {
+	v, err := l.Manager.Verify(ctx, s, all)
+	v.Incarnation.FrozenFor += time.Duration(l.by.Load())
+	return v, err
+}
+
+// A freeze that had ended is lengthened. While it lasts a late Verify may write again what was let go, as in any freeze:
+// when it is over the release is sent once more.
+func TestLengthenedFreezeIsFollowedByReleases(t *testing.T) {
+	guarded(t, func(t *testing.T, s *memory.Store) {
+		var by atomic.Int64
+		w := newWire(lengthened{s, &by})
+		r := start(t, w, lease.KeeperConfig{})
+		r.claim("kept", &user{}) // keeps the session alive
+		u := r.claim("job", &user{})
+		after(time.Second)
+		u.hold().Release()
+		after(10 * time.Second)
+		before := w.count("Release")
+		by.Store(int64(10 * time.Second))
+		after(10 * time.Second)
+		if n := w.count("Release") - before; n != 0 {
+			t.Errorf("%d releases in the freeze", n)
+		}
+		by.Store(0)
+		after(10 * time.Second)
+		if n := w.count("Release") - before; n != 1 {
+			t.Errorf("%d releases after the freeze, want 1", n)
 		}
 		r.end()
 	})
