@@ -59,11 +59,11 @@ func TestGoroutines(t *testing.T) {
 	count := func(workloads int) (n int) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFleet(t, workloads)
-			before := goroutine.Count()
+			before := goroutine.Count(after)
 			f.join("a")
 			after(time.Minute)
 			f.balanced("a")
-			n = goroutine.Count() - before
+			n = goroutine.Count(after) - before
 			f.close()
 		})
 		return n

@@ -134,7 +134,7 @@ func TestThousandsOfWorkloadsCostOneGoroutineEachAndAConstant(t *testing.T) {
 	thousands := long.Or(10_000, 2_000)
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
-		before := goroutine.Count()
+		before := goroutine.Count(pass)
 		cost := func(n int) int {
 			set := mustSet(t, store, "a", Config{Status: store, Observers: []any{&recorder{}}})
 			for i := range n {
@@ -148,7 +148,7 @@ func TestThousandsOfWorkloadsCostOneGoroutineEachAndAConstant(t *testing.T) {
 			if got := len(set.Running()); got != n {
 				t.Fatalf("%d of %d run", got, n)
 			}
-			count := goroutine.Count() - before
+			count := goroutine.Count(pass) - before
 			began := time.Now()
 			if err := s.stop(); err != nil {
 				t.Error(err)
@@ -185,10 +185,10 @@ func TestStandbyCostsNoGoroutineAndFewCalls(t *testing.T) {
 		for i := range n {
 			mustStart(t, waiter, Spec{Key: fmt.Sprintf("job%04d", i), Work: untilDrain})
 		}
-		before := goroutine.Count()
+		before := goroutine.Count(pass)
 		sb := begin(t, waiter.Run)
 		pass(time.Minute)
-		if got := goroutine.Count() - before; got > 8 {
+		if got := goroutine.Count(pass) - before; got > 8 {
 			t.Errorf("%d goroutines for waiting", got)
 		}
 		if i, _ := waiter.Lookup("job0007"); i.State != Standby || i.Holder != "a" {

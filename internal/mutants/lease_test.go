@@ -86,6 +86,9 @@ func incarnationMutants() []mutant {
 		{"late_renewal_revives", []edit{
 			{"lease/answers.go", "k.expire(now)", ""},
 		}, "lease", "TestRenewalThatIsAnsweredAfter", nil},
+		{"lengthened_freeze_not_noticed", []edit{
+			{"lease/answers.go", "k.thawing = true // also", "_ = 0 // also"},
+		}, "lease", "TestLengthenedFreeze", nil},
 		{"earlier_incarnation_accepted", []edit{
 			{"lease/answers.go", "if in.Number < k.incarnation {", "if false {"},
 			{"lease/answers.go", "h.fixed.Store(int64(h.deadline()))", ""},
