@@ -27,14 +27,16 @@ elseif tonumber(marker[6]) ~= open or tonumber(marker[7]) ~= held then
   cause = 'missing records'
 end
 
-if cause ~= '' or most < tonumber(ARGV[2]) then
-  if cause == '' and frozen > 0 then
-    -- Whoever began the incarnation knew a shorter MaxTTL than sessions may have had: it freezes for the longer one.
-    frozen = frozen + tonumber(ARGV[2]) - most
+local longer = tonumber(ARGV[2]) - most
+if longer > 0 then
+  most = most + longer
+  redis.call('HSET', KEYS[1], 'maxttl', most)
+  if frozen > 0 then
+    -- Whoever began the incarnation knew a shorter MaxTTL than sessions may have had: it freezes for the longer one,
+    -- counted from when it began.
+    frozen = frozen + longer
     redis.call('HSET', KEYS[1], 'frozen', frozen)
   end
-  most = math.max(most, tonumber(ARGV[2]))
-  redis.call('HSET', KEYS[1], 'maxttl', most)
 end
 if cause ~= '' then
   incarnation = int(math.max(tonumber(incarnation or 0) + 1, now))
