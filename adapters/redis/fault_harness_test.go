@@ -21,7 +21,7 @@ import (
 // test whatever it is about. Each test then says what else must have come of the fault.
 
 // faultTTL is the life of a session in these tests. It is long enough for a busy machine.
-const faultTTL = 2 * time.Second
+const faultTTL = 3 * time.Second
 
 var faultTiming = lease.Timing{
 	LeaseTTL: faultTTL, RenewInterval: faultTTL / 10, CallTimeout: faultTTL / 5, Margin: faultTTL / 10,

@@ -61,6 +61,7 @@ func once(s *script) *script {
 var (
 	granting = []string{"fingerprint", "thorough", "guard", "session", "record"}
 	other    = []string{"fingerprint", "quick", "guard", "session", "record"}
+	looking  = []string{"fingerprint", "looking", "guard", "session", "record"}
 
 	openScript      = once(build("open", false, append(granting, "sweep")...))
 	renewScript     = once(build("renew", true, other[:4]...))
@@ -68,8 +69,8 @@ var (
 	verifyScript    = build("verify", true, granting...)
 	releaseScript   = build("release", true, append(other, "hint")...)
 	closeScript     = build("close", true, append(other, "hint")...)
-	revokeScript    = build("revoke", false, append(other, "hint")...)
-	leasesScript    = build("leases", true, other...)
+	revokeScript    = build("revoke", false, append(looking, "hint")...)
+	leasesScript    = build("leases", true, looking...)
 	provisionScript = build("provision", false, "schema", "fingerprint")
 
 	heartbeatScript = build("heartbeat", true, "schema", "hint", "membership")

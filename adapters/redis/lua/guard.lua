@@ -14,6 +14,8 @@ local floor = tonumber(marker[8] or 0)   -- the highest token granted or asserte
 local most = tonumber(marker[9] or 0)    -- the longest MaxTTL that any client named
 local sweep = marker[10] or ''
 
+if looking and not incarnation and open + held == 0 then return {'ok', now, 0, 0, '', '0'} end
+
 -- A part of the fingerprint that either side does not know proves nothing.
 local function differs(known, seen) return known and known ~= '' and seen ~= '' and known ~= seen end
 

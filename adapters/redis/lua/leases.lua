@@ -1,5 +1,5 @@
 -- ARGV: 3 cursor. One page of what is held now: the next cursor, then key, token, grant, session and
--- owner of each lease. A key may come twice.
+-- owner of each lease. A key may come twice. (In a fleet without a trace the guard has answered.)
 local page = redis.call('HSCAN', KEYS[3], ARGV[3], 'COUNT', 500)
 local reply = answer('ok')
 reply[6] = page[1]

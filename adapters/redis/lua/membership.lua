@@ -30,11 +30,12 @@ local function turn()
   redis.call('SET', KEYS[4], generation)
 end
 
--- Removes members whose life has ended. Whoever looks first does it.
+-- Removes members whose life has ended. Whoever looks first does it. A fleet that nobody ever joined stays
+-- without a trace, however often it is looked at.
 local function bury()
   local dead = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, 500)
   for _, id in ipairs(dead) do remove(id) end
-  if #dead > 0 or generation == '0' then turn() end
+  if #dead > 0 or (generation == '0' and redis.call('HLEN', KEYS[2]) > 0) then turn() end
 end
 
 -- The whole membership: records, and lives. Dead ones that are still there have no life in it.

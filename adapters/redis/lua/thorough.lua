@@ -1,2 +1,2 @@
 -- What may lead to a grant looks at both parts of the fingerprint.
-local thorough = true
+local thorough, looking = true, false
