@@ -40,10 +40,7 @@ func TestBadArgumentsAreRefusedAtOnce(t *testing.T) {
 
 // A store that nobody has provisioned grants nothing at first: whoever waits is told why.
 func TestSingletonSaysWhatItWaitsFor(t *testing.T) {
-	before := slog.Default()
-	defer slog.SetDefault(before)
-	var out bytes.Buffer
-	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	out := logged(t)
 	synctest.Test(t, func(t *testing.T) {
 		store, err := memory.New(memory.Config{Incarnations: true})
 		if err != nil {
@@ -56,8 +53,42 @@ func TestSingletonSaysWhatItWaitsFor(t *testing.T) {
 		}
 	})
 	if !strings.Contains(out.String(), "Provision") || !strings.Contains(out.String(), "frozenFor=15s") {
-		t.Errorf("the log does not say why it waited:\n%s", &out)
+		t.Errorf("the log does not say why it waited:\n%s", out)
 	}
+}
+
+// So does Shard, which tells who plans, and what starts here, as well.
+func TestShardLogsWhatHappens(t *testing.T) {
+	out := logged(t)
+	synctest.Test(t, func(t *testing.T) {
+		store, err := memory.New(memory.Config{Incarnations: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		err = tenure.Shard(ctx, store, []string{"feed"}, func(_ context.Context, term *tenure.Term, _ string) error {
+			stop()
+			<-term.Draining()
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	for _, want := range []string{"Provision", "msg=\"work started\" key=feed", "tenure:planner"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the log does not tell of %q:\n%s", want, out)
+		}
+	}
+}
+
+// logged sends the default logger's lines to a buffer until the test ends.
+func logged(t *testing.T) *bytes.Buffer {
+	before := slog.Default()
+	t.Cleanup(func() { slog.SetDefault(before) })
+	var out bytes.Buffer
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	return &out
 }
 
 // Two lists with nothing in common may be sharded side by side by one process.

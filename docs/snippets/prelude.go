@@ -4,7 +4,7 @@ package snippets
 var imports = map[string]string{
 	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "httputil": "net/http/httputil", "log": "log", "os": "os", "slices": "slices",
 	"slog": "log/slog", "sql": "database/sql", "testing": "testing", "time": "time", "url": "net/url", "synctest": "testing/synctest",
-	"signal": "os/signal", "syscall": "syscall", "strings": "strings",
+	"signal": "os/signal", "syscall": "syscall", "strings": "strings", "atomic": "sync/atomic",
 
 	"pgx": "github.com/jackc/pgx/v5", "pgxpool": "github.com/jackc/pgx/v5/pgxpool", "redis": "github.com/redis/go-redis/v9",
 
