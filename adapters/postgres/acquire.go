@@ -12,14 +12,17 @@ import (
 
 const (
 	// A lapse is one row: the sessions that hold the wanted keys and have expired. Whoever sees one
-	// first marks it; a row that is locked is being renewed, or lapsed by another.
+	// first marks it; a row that is locked is being renewed, or lapsed by another. One that ends later than
+	// its TTL from now was renewed before the server's clock was set back: its holder has that long, and no more.
 	sqlLapse = `WITH ` + settled + `, e AS MATERIALIZED (
 		SELECT s.id FROM {s}.session s, f
-		WHERE s.fleet = $1 AND s.lapsed_in IS NULL AND s.expires_at <= clock_timestamp()
+		WHERE s.fleet = $1 AND s.lapsed_in IS NULL AND (s.expires_at <= clock_timestamp() OR ` + tooFar + `)
 			AND s.id IN (SELECT l.session FROM {s}.lease l WHERE l.fleet = $1 AND l.key = ANY($2::text[]))
 		ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED)
-		UPDATE {s}.session s SET lapsed_in = f.incarnation FROM f
-		WHERE s.fleet = $1 AND s.id = ANY(ARRAY(SELECT id FROM e)) AND s.lapsed_in IS NULL AND s.expires_at <= clock_timestamp()`
+		UPDATE {s}.session s SET lapsed_in = CASE WHEN s.expires_at <= clock_timestamp() THEN f.incarnation END,
+			expires_at = least(s.expires_at, clock_timestamp() + s.ttl_ms * interval '1 millisecond') FROM f
+		WHERE s.fleet = $1 AND s.id = ANY(ARRAY(SELECT id FROM e)) AND s.lapsed_in IS NULL AND (s.expires_at <= clock_timestamp() OR ` + tooFar + `)`
+	tooFar = `s.expires_at > clock_timestamp() + s.ttl_ms * interval '1 millisecond'`
 	// The first lease of a key. Two first grants of one key meet at the primary key; the order of
 	// keys keeps them from waiting for each other crosswise.
 	sqlInsert = `WITH ` + settled + `, ` + me + `
@@ -108,7 +111,7 @@ type answer struct {
 }
 
 // acquire decides one chunk. Most keys have a row that is free or held, and one statement decides
-// them; the others need rows, or a session marked as lapsed, and a second message.
+// them; the others need rows, or a session marked as lapsed or brought to its time, and a second message.
 func (s *Store) acquire(ctx context.Context, sess lease.Session, keys []string) (g lease.Grant, err error) {
 	const op = "acquire"
 	fast := func() (bool, error) {
@@ -119,7 +122,7 @@ func (s *Store) acquire(ctx context.Context, sess lease.Session, keys []string) 
 		}
 		var open []string
 		for _, a := range answers {
-			if !a.mine && (a.absent || a.held && a.left <= 0) {
+			if !a.mine && (a.absent || a.held && (a.left <= 0 || a.left > s.cfg.MaxTTL)) {
 				open = append(open, a.Key)
 			}
 		}
