@@ -114,6 +114,7 @@ func (s *stopping) stop(stands bool) {
 }
 
 // A loop that stands still is noticed after the grace, and forgiven when it goes on.
+// Failure 77.
 func TestWedge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, err := memory.New(memory.Config{})
@@ -287,6 +288,7 @@ type fake func() coordinator.Snapshot
 func (f fake) Snapshot() coordinator.Snapshot { return f() }
 
 // An engine that does not answer at all is given the same grace.
+// Failure 77.
 func TestDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

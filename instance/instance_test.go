@@ -21,7 +21,6 @@ func TestMain(m *testing.M) {
 }
 
 // Neither the name of the host nor the number of a process is an identity: containers of one host often share both.
-//
 // Failure F11.
 func TestTwoStartsOnOneHostAreTwoInstances(t *testing.T) {
 	exe, err := os.Executable()

@@ -19,7 +19,6 @@ import (
 // The tests of this file are about failures that others had: docs/failures.md.
 
 // A renewal is on its way when its term is let go, and arrives after the next owner has the key.
-//
 // Failure 23.
 func TestRenewalThatArrivesAfterTheReleaseRevivesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
@@ -52,7 +51,6 @@ func TestRenewalThatArrivesAfterTheReleaseRevivesNothing(t *testing.T) {
 }
 
 // A waiter with a short lease of its own waits for as long as the holder's lasts.
-//
 // Failure 39.
 func TestTheHoldersTTLCountsNotTheWaiters(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
@@ -79,7 +77,6 @@ func TestTheHoldersTTLCountsNotTheWaiters(t *testing.T) {
 }
 
 // A hundred processes that start at one instant do not speak to the store at one instant from then on.
-//
 // Failure F9.
 func TestProcessesThatStartTogetherDoNotRenewTogether(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {

@@ -12,6 +12,7 @@ import (
 )
 
 // FuzzNames: keys, sessions and owners are accepted by one rule, and a refusal names its field in one short line.
+// Failures 61, 69.
 func FuzzNames(f *testing.F) {
 	for _, s := range []string{"", "k", "tenure:planner", "tenure", "Tenure:x", "a\x00b", "\xff", "é", " ", strings.Repeat("k", 512), strings.Repeat("k", 513), strings.Repeat("é", 257)} {
 		f.Add(s, int64(time.Second))
@@ -53,6 +54,7 @@ func checkRefusal(t *testing.T, err error) {
 }
 
 // FuzzTiming: what is accepted holds together, resolving twice changes nothing, and a refusal names its field.
+// Failure F7.
 func FuzzTiming(f *testing.F) {
 	s := int64(time.Second)
 	f.Add(int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), 0.0)

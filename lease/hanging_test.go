@@ -13,6 +13,7 @@ import (
 
 // A store that hangs for ever in one kind of call must not take the others with it, however many
 // of those calls have been left behind.
+// Failure 3.
 func TestOneKindOfCallThatHangsHoldsUpNoOther(t *testing.T) {
 	for _, op := range []string{"Acquire", "Verify", "Release"} {
 		t.Run(op, func(t *testing.T) {
@@ -118,6 +119,7 @@ func TestCheckIsNotNilWhereItsAnswerCouldNotBeApplied(t *testing.T) {
 }
 
 // A store that forgets every session at once costs it some calls a second, not all of the machine.
+// Failure 75.
 func TestSessionsThatLapseAtOnceAreNotReopenedInATightLoop(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		w := newWire(s)

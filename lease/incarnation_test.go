@@ -22,6 +22,7 @@ func guarded(t *testing.T, f func(t *testing.T, s *memory.Store)) {
 	})
 }
 
+// Failure 57.
 func TestWipeLosesNoTermAndGrantsNobodyElse(t *testing.T) {
 	for name, lose := range map[string]func(s *memory.Store, early *memory.Snapshot){
 		"wiped":                                func(s *memory.Store, _ *memory.Snapshot) { s.Restore(nil) },

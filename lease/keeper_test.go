@@ -46,6 +46,7 @@ func TestOneHolderAndTheNextAfterItsRelease(t *testing.T) {
 }
 
 // A call that hangs and ignores its context must not keep a term alive for a moment.
+// Failures F1, F7, 3.
 func TestTermEndsAtSendTimePlusTTLMinusMarginThoughTheStoreHangs(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		w, until := newWire(s), make(chan struct{})
@@ -86,6 +87,7 @@ func TestTermEndsAtSendTimePlusTTLMinusMarginThoughTheStoreHangs(t *testing.T) {
 }
 
 // The trust window starts when the renewal was sent, not when its answer came.
+// Failure F12.
 func TestDeadlineCountsFromBeforeTheCall(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		w := newWire(s)
@@ -116,6 +118,7 @@ func TestDeadlineCountsFromBeforeTheCall(t *testing.T) {
 	})
 }
 
+// Failure 49.
 func TestOutageIsRiddenOutAsPromised(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		w := newWire(s)
@@ -135,6 +138,7 @@ func TestOutageIsRiddenOutAsPromised(t *testing.T) {
 	})
 }
 
+// Failure 37.
 func TestAcquireWhoseAnswerWasLostIsRepeatedAndGrantedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		w := newWire(s)
@@ -157,6 +161,7 @@ func TestAcquireWhoseAnswerWasLostIsRepeatedAndGrantedOnce(t *testing.T) {
 }
 
 // A claim given up while its Acquire is unknown must not leave the key taken.
+// Failure 37.
 func TestUnwantedGrantIsGivenBack(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		t.Run(fmt.Sprintf("answerLost=%v", lost), func(t *testing.T) {
@@ -194,6 +199,7 @@ func TestUnwantedGrantIsGivenBack(t *testing.T) {
 	}
 }
 
+// Failure 33.
 func TestLapsedSessionIsLostAtOnceAndANewOneOpened(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		w := newWire(s)
@@ -219,6 +225,7 @@ func TestLapsedSessionIsLostAtOnceAndANewOneOpened(t *testing.T) {
 }
 
 // The store repeats a grant of this session whose term has ended here.
+// Failure 23.
 func TestEndedTermNeverComesBack(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		w := newWire(s)
@@ -275,6 +282,7 @@ func TestRevokedLeaseIsLostAndFreeOnlyAfterItsRelease(t *testing.T) {
 	})
 }
 
+// Failure 31.
 func TestRecordRemovedByHandIsNoticedByTheRotatingSlice(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		w := newWire(s)
@@ -300,6 +308,7 @@ func TestRecordRemovedByHandIsNoticedByTheRotatingSlice(t *testing.T) {
 	})
 }
 
+// Failures F10, 79.
 func TestRenewingTenThousandLeasesIsOneCall(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		w := newWire(s)

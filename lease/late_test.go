@@ -40,6 +40,7 @@ func (a acquireFunc) Acquire(ctx context.Context, s lease.Session, keys []string
 
 // A copy of an Acquire that comes late, when its key was let go, grants a lease that nobody knows
 // of, and the session that it hangs off lives on. The keeper must find it and give it back.
+// Failure 37.
 func TestAcquireThatIsCarriedOutLateLeavesNoLeaseBehind(t *testing.T) {
 	for name, end := range map[string]func(u *user){
 		"released": func(u *user) { u.hold().Release() },
@@ -95,6 +96,7 @@ func (b *busy) Granted(h *lease.Hold) {
 
 // The keeper's loop is held up while a deadline passes, and the first thing that it finds then is the answer of a
 // renewal: the term is over all the same, though nobody saw its deadline pass.
+// Failure 9.
 func TestRenewalThatIsAnsweredAfterTheDeadlineRevivesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		w := newWire(s)

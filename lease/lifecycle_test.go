@@ -10,6 +10,7 @@ import (
 	"github.com/tenure-go/tenure/memory"
 )
 
+// Failure 35.
 func TestNoSessionIsKeptWhileNothingIsHeld(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		a, w := start(t, s, lease.KeeperConfig{}), newWire(s)

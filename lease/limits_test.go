@@ -16,6 +16,7 @@ import (
 )
 
 // A process that works through ever new keys must not remember each of them for ever.
+// Failure 75.
 func TestEndedTokensAreForgottenLongAfterTheirKeyIsNotClaimedAnyMore(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		r := start(t, s, lease.KeeperConfig{Clock: stepping{clock.Or(nil), new(atomic.Int64)}})
@@ -187,6 +188,7 @@ func TestTimingForLongLeases(t *testing.T) {
 }
 
 // A blip of the store must not keep a process with a long TTL from its keys for long.
+// Failure 47.
 func TestLongLeaseIsContendedForSoonAfterABlip(t *testing.T) {
 	bubbleWith(t, memory.Config{MaxTTL: 24 * time.Hour}, func(t *testing.T, s *memory.Store) {
 		w := newWire(s)
@@ -203,6 +205,7 @@ func TestLongLeaseIsContendedForSoonAfterABlip(t *testing.T) {
 	})
 }
 
+// Failure F3.
 func TestShortestLease(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		r := start(t, s, lease.KeeperConfig{Timing: lease.Timing{LeaseTTL: lease.MinTTL}})

@@ -54,6 +54,7 @@ func (l *locks) Release(_ context.Context, key, owner string, token uint64) erro
 	return nil
 }
 
+// Failure 31.
 func TestPerKeyKeepsHandsOverAndFailsOver(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *memory.Store) {
 		l := &locks{held: map[string]lock{}, fail: map[string]bool{}}

@@ -35,6 +35,7 @@ func TestTimingFollowsTheLeaseTTL(t *testing.T) {
 	}
 }
 
+// Failures F3, F7, 61.
 func TestTimingRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		timing lease.Timing

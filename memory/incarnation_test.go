@@ -183,6 +183,7 @@ func TestSessionsInAFreeze(t *testing.T) {
 }
 
 // Tokens and incarnation numbers rise through every loss, also where no time passes.
+// Failure 57.
 func TestNumbersRiseThroughLosses(t *testing.T) {
 	provisioned(t, func(e env) {
 		empty := e.Snapshot()

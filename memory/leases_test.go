@@ -67,6 +67,7 @@ func TestRenewalExtendsEveryLease(t *testing.T) {
 	})
 }
 
+// Failure 33.
 func TestLapsedAndClosedSessionsStayOver(t *testing.T) {
 	end := map[string]func(e env, s lease.Session){
 		"lapsed": func(e env, s lease.Session) { time.Sleep(ttl) },
@@ -98,6 +99,7 @@ func TestLapsedAndClosedSessionsStayOver(t *testing.T) {
 }
 
 // A session that was forgotten may be opened again under its ID, but holds nothing of before.
+// Failure 45.
 func TestForgottenSessionStartsEmpty(t *testing.T) {
 	bubble(t, memory.Config{}, func(e env) {
 		a := e.open("a")
@@ -126,6 +128,7 @@ func TestOpenSessionTwiceExtends(t *testing.T) {
 	})
 }
 
+// Failure F2.
 func TestReleaseMatchesKeySessionAndToken(t *testing.T) {
 	bubble(t, memory.Config{}, func(e env) {
 		a, b := e.open("a"), e.open("b")
@@ -177,6 +180,7 @@ func TestTokensRise(t *testing.T) {
 	})
 }
 
+// Failure 41.
 func TestRevoke(t *testing.T) {
 	bubble(t, memory.Config{}, func(e env) {
 		a, b := e.open("a"), e.open("b")
@@ -268,6 +272,7 @@ func TestAnswersShareNoMemory(t *testing.T) {
 }
 
 // Keys are compared byte for byte.
+// Failure 73.
 func TestOddKeysAreDistinct(t *testing.T) {
 	bubble(t, memory.Config{}, func(e env) {
 		a := e.open("a")
@@ -297,6 +302,7 @@ func TestConcurrentAcquireHasOneWinner(t *testing.T) {
 	})
 }
 
+// Failure 75.
 func TestSweepKeepsGarbageBounded(t *testing.T) {
 	bubble(t, memory.Config{}, func(e env) {
 		keep := e.open("keeper")

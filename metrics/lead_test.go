@@ -11,6 +11,7 @@ import (
 	"github.com/tenure-go/tenure/runner"
 )
 
+// Failure 81.
 func TestALeaderThatIsDeposedLeavesNoSeriesBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
@@ -91,6 +92,7 @@ func TestALeaderThatIsCutOffReadsAsNoneFromItsDeadlineOn(t *testing.T) {
 }
 
 // The series of a key come and go with it; a deadline counts although nobody says that it has passed.
+// Failure 81.
 func TestADeadlinePassesWithoutAnEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, l := watched(t, metrics.Config{})

@@ -16,6 +16,7 @@ import (
 
 var _ drain.Subject = (*Runner)(nil)
 
+// Failure 69.
 func TestBadInputIsRefusedBeforeAnythingHappens(t *testing.T) {
 	good := func(context.Context, *Term) error { return nil }
 	for _, c := range []struct {

@@ -13,7 +13,6 @@ import (
 // The tests of this file are about failures that others had: docs/failures.md.
 
 // Renewals that come several times a second all count: a waiter is not misled by the first of them.
-//
 // Failure F4.
 func TestTakeoverCountsFromTheLastRenewalWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -43,7 +42,6 @@ func TestTakeoverCountsFromTheLastRenewalWithinASecond(t *testing.T) {
 }
 
 // The stop comes while a renewal has no answer yet. It neither keeps the release from counting, nor is it waited for.
-//
 // Failure 17.
 func TestStopDuringARenewalReleasesAllTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -79,7 +77,6 @@ func TestStopDuringARenewalReleasesAllTheSame(t *testing.T) {
 }
 
 // A waiter keeps nothing in the store that could be lost while it waits: it wins with a session that is made for the try.
-//
 // Failure 35.
 func TestAWaiterThatTheStoreHasForgottenWinsARealLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -113,7 +110,6 @@ func TestAWaiterThatTheStoreHasForgottenWinsARealLease(t *testing.T) {
 }
 
 // A store's client that panics in one renewal has not ended the renewing.
-//
 // Failure F11.
 func TestARenewalThatPanicsOnceIsNoTransition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -146,6 +146,7 @@ func TestHangingStatusStoreDelaysEachReleaseByOneCallOnly(t *testing.T) {
 }
 
 // The grant was made, and the loop hears of it only after the stop.
+// Failure 25.
 func TestAGrantThatMeetsItsStopStartsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)

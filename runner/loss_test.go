@@ -11,6 +11,7 @@ import (
 	"github.com/tenure-go/tenure/lease"
 )
 
+// Failures F1, 1.
 func TestHungStoreEndsTheTermAtItsLocalDeadlineBeforeAnybodyElseStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
@@ -59,6 +60,7 @@ func TestHungStoreEndsTheTermAtItsLocalDeadlineBeforeAnybodyElseStarts(t *testin
 	})
 }
 
+// Failures F8, F10, 49.
 func TestOneFailedRenewalIsNoTransition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
@@ -81,6 +83,7 @@ func TestOneFailedRenewalIsNoTransition(t *testing.T) {
 	})
 }
 
+// Failure 51.
 func TestLostRepliesLoseAndDoubleNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
@@ -105,6 +108,7 @@ func TestLostRepliesLoseAndDoubleNothing(t *testing.T) {
 	})
 }
 
+// Failure 43.
 func TestNoStoreErrorEndsRun(t *testing.T) {
 	for name, err := range map[string]error{
 		"unavailable": lease.ErrUnavailable, "closed": lease.ErrClosed, "read-only": lease.ErrReadOnlyStore,
@@ -155,6 +159,7 @@ func TestStopWithADeadStoreReturns(t *testing.T) {
 	}
 }
 
+// Failure 19.
 func TestStopWhileTheStoreNeverAnsweredReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
@@ -252,6 +257,7 @@ func TestWorkThatReturnsAtTheMomentOfItsLossDidNotFail(t *testing.T) {
 	})
 }
 
+// Failure 31.
 func TestTakenLeaseStopsTheWorkAtTheNextLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)

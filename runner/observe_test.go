@@ -14,6 +14,7 @@ import (
 	"github.com/tenure-go/tenure/lease"
 )
 
+// Failures 27, 29.
 func TestStateEventsFormAChainAndEveryTermEndsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
@@ -117,6 +118,7 @@ type panicker struct{}
 
 func (panicker) ObserveState(StateEvent) { panic("observer") }
 
+// Failure 29.
 func TestPanickingObserverHarmsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)

@@ -70,6 +70,7 @@ func TestRestartPolicies(t *testing.T) {
 	}
 }
 
+// Failure 47.
 func TestFailedWorkLetsGoAndBacksOffWithinBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
@@ -115,6 +116,7 @@ func TestFailedWorkLetsGoAndBacksOffWithinBounds(t *testing.T) {
 	})
 }
 
+// Failure 47.
 func TestBackoffStaysBetweenHalfAndAll(t *testing.T) {
 	b := Backoff{Min: time.Second, Max: time.Minute}
 	for n := 1; n < 1000; n++ {

@@ -35,6 +35,7 @@ func states(t *testing.T, store *testStore) map[string]status.State {
 	return out
 }
 
+// Failure F10.
 func TestSteadyStateCostsOneEmptyStatusWriteAndOneRenewalPerInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)

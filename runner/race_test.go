@@ -9,6 +9,7 @@ import (
 
 // The tests of this file put the loop, the keeper and the store into an order that is rare.
 
+// Failure 9.
 func TestALoopThatWasHeldUpStartsNoWorkUnderALostLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)

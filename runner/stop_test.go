@@ -19,6 +19,7 @@ func never(t *testing.T) Work {
 	}
 }
 
+// Failure 25.
 func TestStopDuringAnAcquireStartsNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -61,6 +62,7 @@ func TestStopDuringAnAcquireStartsNothing(t *testing.T) {
 	}
 }
 
+// Failure 27.
 func TestStopOnStandbyStartsAndEndsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
@@ -178,6 +180,7 @@ func TestDrainOfAStandbyIsOverAtOnce(t *testing.T) {
 	})
 }
 
+// Failures F8, 19.
 func TestStopIsIdempotentInEveryState(t *testing.T) {
 	// Where a stop finds the workload, and what the store does then.
 	at := map[string]func(store *testStore, set *Set){
@@ -227,6 +230,7 @@ func TestStopIsIdempotentInEveryState(t *testing.T) {
 	}
 }
 
+// Failure F8.
 func TestTheWorkItselfMayStopAndStepDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
@@ -257,6 +261,7 @@ func (s *stopper) ObserveState(e StateEvent) {
 	}
 }
 
+// Failure F8.
 func TestAnObserverMayStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &stopper{}

@@ -75,6 +75,7 @@ func TestStuckWorkerAtTheEndOfRun(t *testing.T) {
 	})
 }
 
+// Failure 11.
 func TestStuckWorkerKeepsItsLeaseWhileRunGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
@@ -111,6 +112,7 @@ func TestStuckWorkerKeepsItsLeaseWhileRunGoesOn(t *testing.T) {
 	})
 }
 
+// Failure 11.
 func TestStuckAfterALossItsKeyIsNotContendedForUntilItReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/tenure-go/tenure/lease"
 )
 
+// Failure 21.
 func TestWorkRunsWhileTheKeyIsHeldAndNotBeyond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
@@ -57,6 +58,7 @@ func TestWorkRunsWhileTheKeyIsHeldAndNotBeyond(t *testing.T) {
 	})
 }
 
+// Failures F5, F6, 15, 83.
 func TestEndOfATermHasOneOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)
@@ -166,6 +168,7 @@ func TestRequestDrainThatNeverReturnsEndsADrainedRunnerAllTheSame(t *testing.T) 
 	})
 }
 
+// Failures 13, 83.
 func TestLeaseIsRenewedWhileDrainingSoThatNobodyTakesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newStore(t)

@@ -16,6 +16,7 @@ import (
 )
 
 // An application that uses up its whole pool loses no term: renewals have connections of their own.
+// Failure 67.
 func TestExhaustedPoolLosesNoTerm(t *testing.T) {
 	srv := needServer(t)
 	cfg, err := pgxpool.ParseConfig(srv.dsn())
@@ -46,6 +47,7 @@ func TestExhaustedPoolLosesNoTerm(t *testing.T) {
 }
 
 // Backends that die at random cost retries, and no term.
+// Failure 53.
 func TestTerminatedBackends(t *testing.T) {
 	srv := newServer(t, serverConfig{})
 	d := 4 * time.Second
@@ -81,6 +83,7 @@ func TestTerminatedBackends(t *testing.T) {
 }
 
 // A server that is restarted, or dies, has everything again, nobody has two owners, and work goes on by itself.
+// Failure 53.
 func TestRestarts(t *testing.T) {
 	srv := newServer(t, serverConfig{})
 	for name, sig := range map[string]syscall.Signal{"fast": syscall.SIGINT, "immediate": syscall.SIGQUIT, "killed": syscall.SIGKILL} {

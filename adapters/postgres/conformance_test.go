@@ -183,6 +183,7 @@ func TestConformance(t *testing.T) {
 	conform(t, &bench{srv: srv, dsn: srv.dsn()})
 }
 
+// Failure 63.
 func TestConformanceThroughPgBouncer(t *testing.T) {
 	srv := needServer(t)
 	beside(t)
@@ -199,6 +200,7 @@ func TestConformanceOnDatabaseSQL(t *testing.T) {
 
 // Settings of a role hold for every connection of it. "all" has the most awkward of each kind; the
 // others tell which one it was, and run where the environment asks for long tests.
+// Failure 7.
 func TestConformanceUnderOddSettings(t *testing.T) {
 	srv := needServer(t)
 	formats := []string{"TimeZone = 'Asia/Kathmandu'", "IntervalStyle = 'sql_standard'", "DateStyle = 'SQL, DMY'", "search_path = weird, pg_temp",

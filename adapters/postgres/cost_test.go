@@ -39,6 +39,7 @@ func (s *server) walOf(t testing.TB, n int, f func()) int64 {
 }
 
 // Renewing one lease and renewing ten thousand is the same write.
+// Failure 79.
 func TestRenewalCostIsFlat(t *testing.T) {
 	srv := newServer(t, serverConfig{settings: []string{"autovacuum=off", "bgwriter_lru_maxpages=0", "checkpoint_timeout=1h"}})
 	s := migrated(t, srv, Config{MaxTTL: time.Minute})
@@ -269,6 +270,7 @@ func (s *server) connections(t testing.TB, name string) int64 {
 	return s.number(t, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", name)
 }
 
+// Failure 75.
 func TestNoConnectionIsLeaked(t *testing.T) {
 	srv := needServer(t)
 	setup := migrated(t, srv, Config{})

@@ -97,6 +97,7 @@ func (f *losing) recovers(t *testing.T) {
 
 // An asynchronous standby that missed the last grants is promoted. Its checkpoint is still running,
 // so that the control file does not know the new timeline yet.
+// Failure 55.
 func TestPromotionOfLaggingStandby(t *testing.T) {
 	primary := newServer(t, serverConfig{settings: []string{"wal_level=replica", "max_wal_senders=4", "checkpoint_timeout=1h"}})
 	copied := filepath.Join(primary.dir, "copy")

@@ -37,6 +37,7 @@ func TestMigratingProcess(t *testing.T) {
 }
 
 // Eight processes migrate at once and one of them is killed: one schema, no error for the others.
+// Failure 63.
 func TestMigrateTogether(t *testing.T) {
 	srv := newServer(t, serverConfig{})
 	// Whoever comes first is held up in the middle of it, so that the others meet it and the kill finds it.
@@ -202,6 +203,7 @@ func TestBadSetUp(t *testing.T) {
 	}
 }
 
+// Failure 69.
 func TestBadArguments(t *testing.T) {
 	cfg, err := pgxpool.ParseConfig("postgres://nobody@127.0.0.1:1/x")
 	must(t, err)
@@ -250,6 +252,7 @@ type foreignConn struct{ driver.Conn }
 func (foreignConn) Close() error { return nil }
 
 // Close gives back what the store opened, at once, and leaves alone what it was given.
+// Failure 65.
 func TestCloseOnASilentServer(t *testing.T) {
 	srv := needServer(t)
 	p := newProxy(t, srv.addr())
@@ -322,6 +325,7 @@ type writer func([]byte) (int, error)
 func (w writer) Write(b []byte) (int, error) { return w(b) }
 
 // A LISTEN connection that dies is replaced, with a resync.
+// Failure F10.
 func TestWatchReconnects(t *testing.T) {
 	srv := needServer(t)
 	setup := migrated(t, srv, Config{})

@@ -50,6 +50,7 @@ func families(t *testing.T, registry *prometheus.Registry) map[string]*dto.Metri
 	return all
 }
 
+// Failure 81.
 func TestSeriesOfAnEndedTermDisappear(t *testing.T) {
 	c, registry := collector(t, tenureprom.Config{})
 	const token = 1_700_000_000_123_457 // microseconds: more digits than a float of 32 bits has

@@ -74,6 +74,7 @@ func traffic(server *redistest.Server) (commands map[string]int, bytes int) {
 }
 
 // Keeping ten thousand leases costs what keeping one costs: one small script.
+// Failure 79.
 func TestRenewDoesNotDependOnWhatIsHeld(t *testing.T) {
 	server := redistest.Start(t)
 	s, sess := ready(t, server, nil, redisstore.Config{})
@@ -196,6 +197,7 @@ func TestNoPublishInTheSteadyState(t *testing.T) {
 }
 
 // No key of ours has a Redis TTL, and the fleet's keys are the documented ones.
+// Failure 41.
 func TestNoRedisTTLs(t *testing.T) {
 	server := redistest.Start(t)
 	s, sess := ready(t, server, nil, redisstore.Config{})

@@ -32,6 +32,7 @@ func (a *address) options() *redis.Options {
 // The master dies, and a replica that lags behind is promoted: it lacks the latest grants. Later the old
 // master comes back as a replica, and is promoted in turn. Expected both times: a freeze, every
 // term that is still alive goes on, nobody gets what another one holds.
+// Failure 57.
 func TestFaultPromotionAndFailBack(t *testing.T) {
 	t.Parallel()
 	first := redistest.Start(t)
@@ -74,6 +75,7 @@ func TestFaultPromotionAndFailBack(t *testing.T) {
 }
 
 // A planned switch loses nothing; the promoted server is another one all the same.
+// Failure 55.
 func TestFaultPlannedFailover(t *testing.T) {
 	t.Parallel()
 	master := redistest.Start(t)
@@ -169,6 +171,7 @@ func TestReplicasAreWaitedFor(t *testing.T) {
 }
 
 // A master without the replicas that it must have takes no writes. That is what keeps a cut-off one from granting.
+// Failure 57.
 func TestIsolatedMasterStopsGranting(t *testing.T) {
 	master := redistest.Start(t, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "1")
 	replica := redistest.StartReplica(t, master)

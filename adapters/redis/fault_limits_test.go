@@ -247,6 +247,7 @@ func TestFaultPrefixingHook(t *testing.T) {
 
 // The application has taken every connection of the pool. Expected: calls end with their context, nothing is
 // lost that a shorter wait would have kept, and a client of its own spares Tenure all of this.
+// Failure 67.
 func TestFaultPoolIsExhausted(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -22,6 +22,7 @@ func onServer(t *testing.T, args ...string) (*redistest.Server, *fleet) {
 }
 
 // The server forgets its scripts at a restart, a fail-over, or when told to: nobody notices.
+// Failure 59.
 func TestFaultScriptFlush(t *testing.T) {
 	t.Parallel()
 	server, f := onServer(t)
@@ -36,6 +37,7 @@ func TestFaultScriptFlush(t *testing.T) {
 }
 
 // All data is gone while everybody lives. Expected: a freeze, and every holder keeps what it has.
+// Failure 57.
 func TestFaultFlushAll(t *testing.T) {
 	t.Parallel()
 	server, f := onServer(t)
@@ -70,6 +72,7 @@ func TestFaultRecordDeletedByHand(t *testing.T) {
 }
 
 // The server restarts without any data. Expected: as after a wipe.
+// Failure 53.
 func TestFaultRestartWithoutData(t *testing.T) {
 	t.Parallel()
 	server, f := onServer(t)

@@ -98,6 +98,7 @@ func TestLateAcquireGrantsNothing(t *testing.T) {
 }
 
 // The server's clock may be stepped: then a request only seems to be late, and is sent again at once.
+// Failure 5.
 func TestSteppedClockIsNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := redistest.StartVirtual(t)
@@ -189,6 +190,7 @@ func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 }
 
 // After Close nothing of the store is left: no goroutine, and no connection but the client's idle ones.
+// Failure 75.
 func TestCloseLeavesNothing(t *testing.T) {
 	server := redistest.Start(t)
 	link := &redistest.Link{}

@@ -56,6 +56,7 @@ func holds(t *testing.T, s *redisstore.Store, sess lease.Session, l lease.Lease)
 
 // Whatever is missing from the server's data is noticed by the next call, holders keep what they have,
 // and nobody else gets it.
+// Failure 45.
 func TestMissingDataBeginsAnIncarnation(t *testing.T) {
 	for name, hurt := range map[string]func(v *redistest.Virtual, sess lease.Session){
 		"a lease record":        func(v *redistest.Virtual, _ lease.Session) { v.HDel(leasesKey, "k") },
@@ -104,6 +105,7 @@ func TestMissingDataBeginsAnIncarnation(t *testing.T) {
 }
 
 // A record that cannot be read is taken for lost: cleared away, noticed, and healed.
+// Failure 41.
 func TestUnreadableRecordsCountAsLost(t *testing.T) {
 	for name, key := range map[string]string{"lease": leasesKey, "session": sessionsKey} {
 		t.Run(name, func(t *testing.T) {
@@ -167,6 +169,7 @@ func TestWithoutInfoTheMarkerAloneCounts(t *testing.T) {
 
 // The fleet remembers the longest MaxTTL that any client named, so that clients of another opinion
 // do not cut a freeze short.
+// Failure 39.
 func TestTheLongestMaxTTLRules(t *testing.T) {
 	virtually(t, func(t *testing.T, v *redistest.Virtual, s *redisstore.Store, sess lease.Session) {
 		longer := open(t, v.Client(), redisstore.Config{Fleet: "fleet", MaxTTL: time.Minute})
@@ -204,6 +207,7 @@ func TestALongerMaxTTLLengthensTheFreeze(t *testing.T) {
 }
 
 // A clock that is set back by an hour lengthens no freeze and no dead session to an hour.
+// Failures 5, 41.
 func TestClockSetBackStopsNothing(t *testing.T) {
 	virtually(t, func(t *testing.T, v *redistest.Virtual, s *redisstore.Store, sess lease.Session) {
 		dead := lease.NewSession("dead", freeze)
@@ -298,6 +302,7 @@ func slicesWithout(leases []lease.Lease, prefix string) (kept []lease.Lease) {
 
 // A session that is opened again long after it was forgotten is a new one: it does not inherit what
 // its former life left behind.
+// Failure 45.
 func TestForgottenSessionInheritsNothing(t *testing.T) {
 	virtually(t, func(t *testing.T, v *redistest.Virtual, s *redisstore.Store, sess lease.Session) {
 		l := take(t, s, sess, "k")

@@ -71,6 +71,7 @@ func TestHints(t *testing.T) {
 }
 
 // A lost connection ends Watch with the reason; the caller watches again and is told to look.
+// Failure F10.
 func TestWatchEndsWithItsConnection(t *testing.T) {
 	server := redistest.Start(t)
 	s, sess := ready(t, server, nil, redisstore.Config{})
@@ -88,6 +89,7 @@ func TestWatchEndsWithItsConnection(t *testing.T) {
 }
 
 // A half-open connection says nothing for ever. The subscription asks, and gives up.
+// Failure 65.
 func TestWatchNoticesASilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := redistest.StartVirtual(t)

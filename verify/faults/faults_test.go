@@ -42,6 +42,7 @@ func all() bool { return os.Getenv("TENURE_LONG") == "1" }
 
 // TestFaults runs the table and prints it. In every row overlaps and accepted stale writes must be
 // none: the witness fails the test on the spot for the first, and refuses the second.
+// Failures 1, 65.
 func TestFaults(t *testing.T) {
 	var table strings.Builder
 	var mu sync.Mutex
