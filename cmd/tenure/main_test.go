@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 		os.Unsetenv(name)
 	}
 	switch {
+	case len(os.Args) > 2 && os.Args[1] == asHearer:
+		os.Exit(hearer(os.Args[2], os.Args[3:]...))
 	case os.Getenv(asWitness) != "" && len(os.Args) == 1:
 		os.Exit(witness(os.Getenv(asWitness)))
 	case os.Getenv(asProgram) != "":
@@ -91,11 +93,7 @@ type process struct {
 // start starts the program. Whatever is left of it is ended with the test.
 func start(t *testing.T, stdin string, env []string, args ...string) *process {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &process{t: t, cmd: exec.Command(self, args...), ended: make(chan struct{})}
+	p := &process{t: t, cmd: exec.Command(self(t), args...), ended: make(chan struct{})}
 	p.cmd.Env = append(append(os.Environ(), asProgram+"=1"), env...)
 	p.cmd.Stdin = strings.NewReader(stdin)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
