@@ -6,8 +6,8 @@
 // singleton job with the others, through the public API alone. Kill them, pause them, drain them; the
 // witness counts.
 //
-// What to copy: pod.go and job.go are an application's main function and its work; store.go shows how a
-// Redis client for coordination is made. The rest plays the data centre:
+// What to copy: pod.go and job.go are an application's main function and its work; port.go is its health and its
+// metrics; store.go shows how a Redis client for coordination is made. The rest plays the data centre:
 //
 //	main, options, catalogue    the command line
 //	run                         one run, from the first pod to the verdict

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tenure-go/tenure"
 	"github.com/tenure-go/tenure/coordinator"
 	"github.com/tenure-go/tenure/drain"
 	"github.com/tenure-go/tenure/instance"
@@ -55,24 +56,16 @@ func runPod(stdin io.Reader) error {
 		return err
 	}
 	defer closer.Close()
-	work := job{pod: cfg.Name, ledger: witness.NewClient(cfg.Ledger), every: cfg.Every}
-
-	feeds := make([]coordinator.Workload[string], len(cfg.Keys))
-	for i, key := range cfg.Keys {
-		feeds[i] = coordinator.Workload[string]{Key: key, Value: key}
-	}
-	fleet, err := coordinator.New(store, feeds, work.feed, coordinator.Config{
-		Instance:  instance.Instance{Version: cfg.Version, Labels: map[string]string{"pod": cfg.Name}},
-		Timing:    cfg.Timing,
-		Logger:    log,
-		Observers: []any{&joined{work: work}},
-	})
+	inside, err := openPort()
 	if err != nil {
 		return err
 	}
-	digest, err := runner.New(store, fleet.Instance().ID, runner.Spec{Key: digestKey, Work: work.run}, runner.Config{
-		Timing: cfg.Timing, Logger: log,
-	})
+	work := job{pod: cfg.Name, ledger: witness.NewClient(cfg.Ledger), every: cfg.Every}
+	fleet, digest, err := cfg.engines(store, work, inside, log)
+	if err == nil {
+		err = inside.serve(fleet, digest)
+	}
+	defer inside.Close()
 	if err != nil {
 		return err
 	}
@@ -95,6 +88,27 @@ func runPod(stdin io.Reader) error {
 	}
 	work.tell(witness.Left)
 	return nil
+}
+
+// engines makes what runs here: the shared workloads, and the singleton. Neither does anything before its Run.
+func (cfg podConfig) engines(store tenure.Store, work job, inside *port, log *slog.Logger) (fleet *coordinator.Coordinator[string], digest *runner.Runner, err error) {
+	feeds := make([]coordinator.Workload[string], len(cfg.Keys))
+	for i, key := range cfg.Keys {
+		feeds[i] = coordinator.Workload[string]{Key: key, Value: key}
+	}
+	fleet, err = coordinator.New(store, feeds, work.feed, coordinator.Config{
+		Instance:  instance.Instance{Version: cfg.Version, Address: inside.address(), Labels: map[string]string{"pod": cfg.Name}},
+		Timing:    cfg.Timing,
+		Logger:    log,
+		Observers: []any{&joined{work: work}, inside.metrics},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	digest, err = runner.New(store, fleet.Instance().ID, runner.Spec{Key: digestKey, Work: work.run}, runner.Config{
+		Timing: cfg.Timing, Logger: log, Observers: []any{inside.metrics},
+	})
+	return fleet, digest, err
 }
 
 func readPodConfig(stdin io.Reader) (podConfig, *bufio.Scanner, error) {
