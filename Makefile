@@ -122,6 +122,11 @@ mutants: ## Break the engines on purpose, one rule at a time: each must turn its
 faults: servers ## Real fleets on private servers, hurt in every way of verify/faults: prints the table (minutes)
 	TENURE_LONG=1 TENURE_REQUIRE_SERVERS=1 $(GO) test -count=1 -v -timeout 20m ./verify/faults
 
+SOAK ?= 30m
+.PHONY: soak
+soak: servers ## The sample under chaos for SOAK=30m on all three stores at once; nothing may be owned twice, and nothing grow
+	TENURE_REQUIRE_SERVERS=1 $(GO) test -count=1 -v -timeout 24h -run '^TestSoak$$' ./verify/soak -soak.for $(SOAK) -soak.stores memory,redis,postgres
+
 .PHONY: peers
 peers: servers ## Tenure beside its peers: all tables of docs/performance.md and its plots
 	$(GO) run ./bench -v -plots docs/performance

@@ -115,7 +115,7 @@ func TestHelp(t *testing.T) {
 	if status := exitStatus(t, cmd.Run()); status != exitGood || stderr.Len() > 0 {
 		t.Errorf("status %d, stderr %q", status, stderr)
 	}
-	for _, flag := range []string{"-pods", "-catalogue", "-workloads", "-for", "-chaos", "-rollout", "-seed", "-lease-ttl", "-json", "-store", "-page"} {
+	for _, flag := range []string{"-pods", "-catalogue", "-workloads", "-for", "-chaos", "-rollout", "-fail-fast", "-seed", "-lease-ttl", "-json", "-store", "-page"} {
 		if !strings.Contains(stdout.String(), "  "+flag) {
 			t.Errorf("help does not mention %s:\n%s", flag, stdout)
 		}

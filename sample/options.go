@@ -21,6 +21,7 @@ type options struct {
 	runFor    time.Duration // 0: until told to stop
 	chaos     bool
 	rollout   bool
+	failFast  bool
 	seed      uint64
 	timing    lease.Timing
 	json      bool
@@ -58,6 +59,7 @@ func parseOptions(args []string, help io.Writer) (options, error) {
 	f.DurationVar(&o.runFor, "for", 0, "run for this long, then print the verdict (0: until stopped)")
 	f.BoolVar(&o.chaos, "chaos", false, "kill, pause, drain and add pods, and wipe the store, at random")
 	f.BoolVar(&o.rollout, "rollout", false, "replace all pods one by one, then print the verdict")
+	f.BoolVar(&o.failFast, "fail-fast", false, "end the run as soon as a workload had two owners")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of everything random (0: choose one and print it)")
 	f.DurationVar(&ttl, "lease-ttl", 3*time.Second, "how long a dead pod keeps its leases; the other timings follow it")
 	f.BoolVar(&o.json, "json", false, "print one JSON object a line and nothing else")

@@ -162,6 +162,9 @@ func (r *run) act(end <-chan struct{}) error {
 		disturb.Go(func() { r.chaos().run(chaosCtx) })
 	}
 	disturb.Go(func() { r.screen.keys(ctx, r, cancel) })
+	if r.options.failFast {
+		disturb.Go(func() { r.watch(ctx, cancel) })
+	}
 	defer cancel() // before the wait
 	var over <-chan time.Time
 	if r.options.runFor > 0 {
@@ -180,6 +183,21 @@ func (r *run) act(end <-chan struct{}) error {
 	case <-ctx.Done():
 	}
 	return nil
+}
+
+// watch ends the run at the first double owner, so that what is seen last is what led to it.
+func (r *run) watch(ctx context.Context, end func()) {
+	tick := time.NewTicker(writeEvery)
+	defer tick.Stop()
+	for r.witness.SplitBrain() == 0 {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+	r.screen.note("a workload had two owners: the run ends here")
+	end()
 }
 
 func (r *run) chaos() *chaos {

@@ -68,6 +68,13 @@ func (w *Witness) Summary() Summary {
 	return s
 }
 
+// SplitBrain returns how many double owners were proven so far.
+func (w *Witness) SplitBrain() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stats.split
+}
+
 // Moves returns how often a workload of the catalogue has begun on another pod than before.
 func (w *Witness) Moves() int {
 	w.mu.Lock()
