@@ -16,7 +16,7 @@ import (
 // Failure 41.
 func TestAnExpiryTooFarAwayIsBroughtForward(t *testing.T) {
 	srv := needServer(t)
-	const ttl = 2 * time.Second
+	const ttl = 3 * time.Second
 	s := migrated(t, srv, Config{MaxTTL: 2 * ttl})
 	alive, dead, rival := begun(t, s, ttl), begun(t, s, ttl), begun(t, s, 2*ttl)
 	kept, left := granted(t, s, alive, "kept")[0], granted(t, s, dead, "left")[0]
@@ -56,7 +56,7 @@ func TestAnExpiryTooFarAwayIsBroughtForward(t *testing.T) {
 // Failure 7.
 func TestTimeZonesOfClientsDoNotMatter(t *testing.T) {
 	srv := needServer(t)
-	const ttl = time.Second
+	const ttl = 3 * time.Second
 	setup := migrated(t, srv, Config{})
 	tokyo := open(t, srv.with("timezone=Asia/Tokyo"), setup.fleet, Config{})
 	honolulu := open(t, srv.with("timezone=Pacific/Honolulu"), setup.fleet, Config{})
