@@ -199,7 +199,7 @@ func (b *tab) until(what, expression string) time.Duration {
 		select {
 		case <-tick.C:
 		case <-limit:
-			b.t.Fatalf("waited for %s in vain; the page says %q", what, b.text("#verdict"))
+			b.t.Fatalf("waited for %s in vain; the page says %q", what, b.text("main"))
 		}
 	}
 }

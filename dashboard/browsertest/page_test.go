@@ -25,7 +25,7 @@ func allow(*http.Request, dashboard.Action) error { return nil }
 // three is a settled fleet of pod-1, pod-2 and pod-3 with 24 workloads, and the URL of its page.
 func three(t *testing.T) (*live, string) {
 	t.Helper()
-	l := newLive(t, keys(24), 2*time.Second)
+	l := newLive(t, keys(24), 4*time.Second) // long enough that a busy machine loses nobody else
 	url := serve(t, l.store, dashboard.Config{Title: "Feeds", Catalogue: l.planned, Timing: l.timing(), Authorize: allow})
 	for i, zone := range []string{"eu-1a", "eu-1b", "eu-1c"} {
 		l.join(fmt.Sprintf("pod-%d", i+1), zone)
