@@ -58,7 +58,43 @@ func TestBadInput(t *testing.T) {
 		{"status --store redis+sentinel://a/m?replica_only=true", []string{"replica_only"}},
 		{"status --store redis+cluster://a,b/1", []string{"one database", "without a path"}},
 		{"status --store redis+cluster://a?read_only=true", []string{"ReadOnly", "replicas"}},
-		{"status --store postgres://u:secret@h:x/db", []string{"postgres://user:password@host"}},
+		{"status --store redis://h/-1", []string{`database "-1"`, "from 0"}},
+		{"status --store redis://h/+1", []string{`database "+1"`, "from 0"}},
+		{"status --store redis://h/0/1", []string{`path "/0/1"`, "one database"}},
+		{"status --store redis://h/1?db=2", []string{`"/1"`, `db="2"`, "give it once"}},
+		{"status --store redis://h?db=x", []string{`database "x"`, "redis://"}},
+		{"status --store redis+sentinel://a/m/-1", []string{`database "-1"`}},
+		{"status --store redis+sentinel://a/m?password=secret", []string{`"password"`, "user:password@"}},
+		{"status --store redis://h:99999", []string{"port 99999", "65535"}},
+		{"status --store redis://h:0", []string{"port 0", "65535"}},
+		{"status --store redis+cluster://a:1,b:70000", []string{"port 70000", `"b"`}},
+		{"status --store redis://h:http", []string{"port", `"h"`, "host:port"}},
+		{"status --store redis://u:secret", []string{"port", "host:port"}},
+		{"status --store redis://:secret", []string{"host:port", "password@"}},
+		{"status --store redis://secret@h", []string{"without a password", ":password@host"}},
+		{"status --store redis://u:sec/ret@h", []string{"escape", "%2F"}},
+		{"status --store redis://u:sec#ret@h", []string{"escape", "%23"}},
+		{"status --store redis://u:sec?ret@h", []string{"escape"}},
+		{"status --store redis://h/0#1", []string{"#", "%23"}},
+		{"status --store redis://h?db=1&db=2", []string{`"db"`, "2 times", "once"}},
+		{"status --store redis://h?addr=a:1", []string{`"addr"`, "host1,host2"}},
+		{"status --store redis+cluster://h?dialer_retries=3", []string{`"dialer_retries"`, "leave it out"}},
+		{"status --store redis://h?read_timeout=", []string{`"read_timeout"`, "empty"}},
+		{"status --store redis://h?read_timeout=5x", []string{`read_timeout="5x"`, "500ms"}},
+		{"status --store redis://h?pool_fifo=maybe", []string{`pool_fifo="maybe"`, "true or false"}},
+		{"status --store redis://h?pool_size=x", []string{`pool_size="x"`, "whole number"}},
+		{"status --store redis://h?pool_size=-5", []string{`pool_size="-5"`, "between 1"}},
+		{"status --store redis://h?protocol=9", []string{`protocol="9"`, "between 2 and 3"}},
+		{"status --store postgres://u:secret@h:x/db", []string{"port", "host:port"}},
+		{"status --store postgres://h:0/db", []string{"port 0", "65535"}},
+		{"status --store postgres://h:99999/db", []string{"port 99999", "65535"}},
+		{"status --store postgres://h/db?port=0", []string{"invalid port", "postgres://user:password@host"}},
+		{"status --store postgres://", []string{"host is missing", "postgres://user:password@host", "?host=/path"}},
+		{"status --store postgres:///db", []string{"host is missing", "?host=/path"}},
+		{"status --store postgres://u:secret@/db", []string{"host is missing"}},
+		{"status --store postgres://h,/db", []string{"host is missing"}},
+		{"status --store postgres://h/db?connect_timeout=x", []string{"connect_timeout", "postgres://user:password@host"}},
+		{"status --store postgres://u:sec#ret@h/db", []string{"escape", "%23"}},
 		{"status --store postgres://h/db --prefix p", []string{"--prefix", "--schema"}},
 		{"status --store URL --schema s", []string{"--schema", "--prefix"}},
 		{"status --store URL --fleet=", []string{"--fleet", "default"}},
@@ -155,7 +191,7 @@ func TestBadInput(t *testing.T) {
 					t.Errorf("%q does not say %q", said, want)
 				}
 			}
-			if strings.Contains(said, "secret") {
+			if strings.Contains(said, "secret") || strings.Contains(said, "strconv") {
 				t.Errorf("%q tells the password", said)
 			}
 		})

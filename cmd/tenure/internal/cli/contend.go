@@ -34,17 +34,20 @@ func (c contender) Acquire(ctx context.Context, s lease.Session, keys []string) 
 	return g, err
 }
 
-// answered looks at whether the store answers at all.
+// answered looks at whether the store answers at all. A login that is refused from the start is bad input. One that was
+// accepted before is waited for: somebody is changing a password, and no trouble of the store ends what runs well.
 func (l *leader) answered(err error) {
 	if err == nil {
+		l.reached.Store(true)
 		return
 	}
 	status, text := classify(err)
+	_, refused := stores.Refused(err)
 	switch {
 	case l.o.noWait && status == exitStore:
 		l.end(fail(exitUnavailable, "%s", text))
-	case status == exitUsage:
-		l.end(fail(exitUsage, "%s", text)) // the server's settings, or a TTL that the fleet does not allow
+	case status == exitUsage && (l.o.noWait || !refused || !l.reached.Load()):
+		l.end(fail(exitUsage, "%s", text)) // or the server's settings, or a TTL that the fleet does not allow
 	default:
 		l.events.waiting("", text)
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	postgresstore "github.com/tenure-go/tenure/adapters/postgres"
+	"github.com/tenure-go/tenure/cmd/tenure/internal/stores"
 	"github.com/tenure-go/tenure/lease"
 )
 
@@ -20,7 +22,7 @@ const (
 	exitTimeout = 4
 	// Of run alone, so that they differ from what commands exit with: the numbers of sysexits.h.
 	exitUnavailable = 69 // --no-wait, and the store did not answer
-	exitInternal    = 70 // the command could not be guarded, or did not end
+	exitInternal    = 70 // the command could not be guarded, or did not end; see startStatus for what could not be started
 	exitHeld        = 75 // --no-wait and somebody else holds the key; --once and the lease was lost
 	// Interrupted while something was waited for.
 	exitInterrupted = 130
@@ -28,11 +30,12 @@ const (
 
 const exitHelp = `
 Exit status:
-  0  done
-  1  the answer is no: nobody holds the key, a check failed, a drain was refused
-  2  bad input; nothing was changed
-  3  the store cannot be reached or used
-  4  timed out
+  0    done
+  1    the answer is no: nobody holds the key, a check failed, a drain was refused
+  2    bad input, or the store's server refused the login; nothing was changed
+  3    the store cannot be reached or used
+  4    timed out
+  130  interrupted
 `
 
 // statusError ends the program with a status. An empty text prints nothing.
@@ -63,6 +66,12 @@ func classify(err error) (status int, text string) {
 		return e.status, e.text
 	}
 	text = err.Error()
+	if refused, ok := stores.Refused(err); ok {
+		return exitUsage, refused
+	}
+	if forbidden, ok := stores.Forbidden(err); ok {
+		return exitStore, forbidden
+	}
 	if bad, ok := errors.AsType[*lease.InvalidError](err); ok {
 		return exitUsage, fmt.Sprintf("%s %s: %s", bad.Field, bad.Value, bad.Remedy)
 	}
@@ -83,20 +92,38 @@ func classify(err error) (status int, text string) {
 	return exitNo, text
 }
 
-// root is the innermost part of an error that says more than that the outcome is unknown.
+// root is the innermost part of an error that says more than that the outcome is unknown. A driver that tried several
+// addresses, or one with and without TLS, tells of each in a line: what is said twice is told once.
 func root(err error) string {
 	text := err.Error()
 	for _, noise := range []string{lease.ErrUnavailable.Error() + ": ", lease.ErrUnavailable.Error()} {
 		text = strings.ReplaceAll(text, noise, "")
 	}
-	return strings.TrimSuffix(strings.TrimSpace(text), ":")
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.TrimSuffix(strings.Join(lines, " "), ":")
+}
+
+// oneLine joins lines and shows no control characters; what is quoted keeps its spaces.
+func oneLine(text string) string {
+	var lines []string
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }) {
+		if line = strings.Trim(line, " "); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return printable(strings.Join(lines, " "), 0)
 }
 
 // complain prints an error in one line and returns the status.
 func complain(w io.Writer, err error) int {
 	status, text := classify(err)
 	if text != "" {
-		fmt.Fprintf(w, "tenure: %s\n", strings.Join(strings.Fields(text), " "))
+		fmt.Fprintf(w, "tenure: %s\n", oneLine(text))
 	}
 	return status
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ type leader struct {
 	renewed chan struct{}      // the lease may have been extended
 	forward chan int           // signals for the command
 	kill    chan struct{}      // closed when there is no patience any more
+	reached atomic.Bool        // the store has answered once
 
 	mu     sync.Mutex
 	status int   // of the last command that ended by itself or was drained

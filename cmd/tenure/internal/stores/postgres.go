@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	postgresstore "github.com/tenure-go/tenure/adapters/postgres"
 	"github.com/tenure-go/tenure/lease"
@@ -19,15 +22,59 @@ type postgresHandle struct {
 }
 
 func openPostgres(cfg Config) (Handle, error) {
-	if _, err := pgx.ParseConfig(cfg.URL); err != nil {
-		// The driver's error repeats the URL.
-		return nil, invalid("--store: not a connection URL; write it as postgres://user:password@host:5432/database?sslmode=require")
+	if err := checkPostgres(cfg.URL); err != nil {
+		return nil, err
 	}
 	s, err := postgresstore.Open(cfg.URL, cfg.Fleet, postgresstore.Config{Schema: cfg.Schema, MaxTTL: cfg.MaxTTL, Logger: cfg.Logger})
 	if err != nil {
 		return nil, err
 	}
 	return &postgresHandle{Store: s, cfg: cfg}, nil
+}
+
+// checkPostgres refuses a URL that cannot be used, and what the driver would guess without a word.
+func checkPostgres(text string) error {
+	const example = "postgres://user:password@host:5432/database?sslmode=require"
+	a, hosts, err := split(text)
+	if err != nil {
+		return err
+	}
+	named := a.params.Get("host") != "" || a.params.Has("service") || os.Getenv("PGHOST") != "" || os.Getenv("PGSERVICE") != ""
+	for _, host := range hosts {
+		switch name, _, _ := strings.Cut(host, ":"); {
+		case name != "":
+			if _, _, err := hostPort(host, "5432"); err != nil {
+				return err
+			}
+		case len(hosts) > 1 || !named: // the driver would look for a socket
+			return invalid("--store: the host is missing; write %s, or ?host=/path for a socket", example)
+		}
+	}
+	if _, err := pgx.ParseConfig(text); err != nil {
+		return invalid("--store: %s; write it as %s", complaint(err), example)
+	}
+	return nil
+}
+
+// complaint is what the driver has against a URL, without the URL, which its error repeats.
+func complaint(err error) string {
+	const unknown = "not a connection URL"
+	bad, ok := errors.AsType[*pgconn.ParseConfigError](err)
+	if !ok {
+		return unknown
+	}
+	text := bad.Error()
+	if inner := bad.Unwrap(); inner != nil {
+		text = strings.TrimSuffix(text, " ("+inner.Error()+")")
+	}
+	text = text[strings.LastIndex(text, "`: ")+1:]
+	text = strings.TrimPrefix(text, ": ")
+	if strings.ContainsFunc(text, func(r rune) bool {
+		return r != ' ' && r != '_' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
+	}) {
+		return unknown
+	}
+	return text
 }
 
 // Where implements Handle.

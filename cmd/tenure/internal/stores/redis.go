@@ -33,6 +33,9 @@ func openRedis(cfg Config) (Handle, error) {
 	if len(a.hosts) > 1 {
 		return nil, invalid("--store: redis:// names one host; use redis+sentinel:// or redis+cluster:// for several")
 	}
+	if err := a.checkDatabase(a.path); err != nil {
+		return nil, err
+	}
 	u := a.base("/" + strings.Join(a.path, "/"))
 	u.User = a.user
 	q := u.Query()
@@ -40,7 +43,7 @@ func openRedis(cfg Config) (Handle, error) {
 	u.RawQuery = q.Encode()
 	o, err := redis.ParseURL(u.String())
 	if err != nil {
-		return nil, unparsed(err)
+		return nil, unparsed(err, a.params)
 	}
 	o.ContextTimeoutEnabled, o.DialerRetries = true, 1
 	tune(cfg, a.params, &o.MaxRetries, &o.ReadTimeout, &o.WriteTimeout, &o.DialTimeout)
@@ -56,6 +59,14 @@ func openSentinel(cfg Config) (Handle, error) {
 	if len(a.path) == 0 {
 		return nil, invalid("--store: the master's name is missing; write redis+sentinel://host1,host2/mymaster")
 	}
+	if err := a.checkDatabase(a.path[1:]); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"username", "password", "master_name"} {
+		if a.params.Has(name) {
+			return nil, invalid("--store: parameter %q has its place before the question mark; write redis+sentinel://user:password@host1,host2/mymaster", name)
+		}
+	}
 	u := a.base("/" + strings.Join(a.path[1:], "/"))
 	q := u.Query()
 	q.Set("master_name", a.path[0])
@@ -70,7 +81,7 @@ func openSentinel(cfg Config) (Handle, error) {
 	u.RawQuery = q.Encode()
 	o, err := redis.ParseFailoverURL(u.String())
 	if err != nil {
-		return nil, unparsed(err)
+		return nil, unparsed(err, a.params)
 	}
 	o.SentinelUsername, o.SentinelPassword = sentinel[0], sentinel[1]
 	if o.RouteByLatency || o.RouteRandomly || o.ReplicaOnly {
@@ -93,7 +104,7 @@ func openCluster(cfg Config) (Handle, error) {
 	u.User = a.user
 	o, err := redis.ParseClusterURL(u.String())
 	if err != nil {
-		return nil, unparsed(err)
+		return nil, unparsed(err, a.params)
 	}
 	o.ContextTimeoutEnabled, o.DialerRetries = true, 1
 	tune(cfg, a.params, &o.MaxRetries, &o.ReadTimeout, &o.WriteTimeout, &o.DialTimeout)
@@ -116,15 +127,6 @@ func tune(cfg Config, params url.Values, retries *int, read, write, dial *time.D
 
 func quiet() *maintnotifications.Config {
 	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-}
-
-// unparsed is the driver's complaint about a URL, without what might be a password in it.
-func unparsed(err error) error {
-	text := err.Error()
-	if _, ok := errors.AsType[*url.Error](err); ok {
-		text = "not a URL"
-	}
-	return invalid("--store: %s; write it as redis://user:password@host:6379/0", strings.TrimPrefix(text, "redis: "))
 }
 
 func newRedis(cfg Config, dial func() redis.UniversalClient) (Handle, error) {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -18,8 +19,30 @@ type address struct {
 
 // parse takes a Redis URL apart. Package url alone would refuse a list of hosts.
 func parse(text, port string) (address, error) {
+	a, hosts, err := split(text)
+	if err != nil {
+		return a, err
+	}
+	if a.user != nil {
+		// The driver sends neither then. The name is not shown: it may be a password that lacks its colon.
+		if password, _ := a.user.Password(); password == "" && a.user.Username() != "" {
+			return a, invalid("--store: a user without a password would not be sent; write user:password@host, or :password@host for the default user")
+		}
+	}
+	for _, host := range hosts {
+		h, p, err := hostPort(host, port)
+		if err != nil {
+			return a, err
+		}
+		a.hosts = append(a.hosts, net.JoinHostPort(h, p))
+	}
+	return a, a.checkParams()
+}
+
+// split takes a URL of any scheme apart, and leaves its hosts as they are.
+func split(text string) (a address, hosts []string, err error) {
 	scheme, rest, _ := strings.Cut(text, "://")
-	a := address{tls: strings.HasPrefix(scheme, "rediss")}
+	a.tls = strings.HasPrefix(scheme, "rediss")
 	end := strings.IndexAny(rest, "/?#")
 	if end < 0 {
 		end = len(rest)
@@ -29,33 +52,52 @@ func parse(text, port string) (address, error) {
 	u, err := url.Parse("x://" + authority[:at] + "host" + rest[end:])
 	if err != nil {
 		// The error of package url repeats the URL, which may hold a password.
-		return a, invalid("--store: not a URL; escape what is special in user and password, such as %%40 for @")
+		return a, nil, invalid("--store: not a URL; escape what is special in user and password, such as %%40 for @")
+	}
+	// What stands before an unescaped / or # of a password would be taken for the host.
+	if u.Fragment != "" || at == 0 && strings.Contains(u.Path, "@") {
+		return a, nil, invalid("--store: a # or @ where none can be; escape what is special in user and password: %%23 for #, %%2F for /, %%3F for ?, %%40 for @")
 	}
 	a.user = u.User
 	if a.params, err = url.ParseQuery(u.RawQuery); err != nil {
-		return a, invalid("--store: the parameters behind the question mark cannot be read; write them as name=value&name=value")
+		return a, nil, invalid("--store: the parameters behind the question mark cannot be read; write them as name=value&name=value")
 	}
-	for host := range strings.SplitSeq(authority[at:], ",") {
-		h, p, err := hostPort(host, port)
-		if err != nil {
-			return a, err
+	for name, values := range a.params {
+		if len(values) > 1 {
+			return a, nil, invalid("--store: parameter %q is given %d times, and one of them would count; give it once", name, len(values))
 		}
-		a.hosts = append(a.hosts, net.JoinHostPort(h, p))
 	}
 	a.path = strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' })
-	return a, nil
+	return a, strings.Split(authority[at:], ","), nil
 }
 
+// hostPort reads one host. What cannot be read is not shown: it may be a password whose host is missing.
 func hostPort(text, port string) (host, _ string, err error) {
+	example := port
 	bare := strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]")
 	if bare || !strings.Contains(text, ":") {
 		text += ":" + port
 	}
 	host, port, err = net.SplitHostPort(text)
 	if err != nil || host == "" || port == "" {
-		return "", "", invalid("--store: host %q cannot be read; write host:port, or [address]:port for IPv6", text)
+		return "", "", invalid("--store: the host cannot be read; write host:port, or [address]:port for IPv6, behind user:password@")
 	}
-	return host, port, nil
+	return host, port, checkPort(host, port, example)
+}
+
+// checkPort refuses what no server can listen on.
+func checkPort(host, port, example string) error {
+	if !digits(port) {
+		return invalid("--store: the port of host %q is no number; write host:port, and escape what is special in user and password", host)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+		return invalid("--store: port %s of host %q: must be between 1 and 65535; mend what follows the colon, as in %s:%s", port, host, host, example)
+	}
+	return nil
+}
+
+func digits(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }
 
 // base is the URL that the driver parses: its own scheme, one host, the rest as parameters.

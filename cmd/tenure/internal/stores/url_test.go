@@ -18,6 +18,9 @@ func TestURLs(t *testing.T) {
 		"redis+sentinel://u:secret@a,b:5/m/2?sentinel_password=secret": "redis+sentinel://u:***@a,b:5/m/2",
 		"redis+cluster://a:1,[::1]:2,c":                                "redis+cluster://a:1,[::1]:2,c",
 		"postgres://u:secret@h:5/db?sslmode=disable&password=secret":   "postgres://u:***@h:5/db?sslmode=disable",
+		"postgres:///db?host=/var/run/postgresql":                      "postgres:///db?host=/var/run/postgresql",
+		"postgres://h1,[::1]:5433/db":                                  "postgres://h1,[::1]:5433/db",
+		"redis://h/0?pool_size=20&max_retries=-1&protocol=3":           "redis://h/0?pool_size=20&max_retries=-1&protocol=3",
 	} {
 		h, err := Open(Config{URL: url, Fleet: "f"})
 		if err != nil {
@@ -54,8 +57,29 @@ func TestURLsReachTheDriver(t *testing.T) {
 	}
 }
 
+// What an unescaped password turns a URL into must not be shown: some part of it is taken for a host, a port or a path.
+func TestURLsThatHoldAPasswordWhereNoneIs(t *testing.T) {
+	for _, url := range []string{
+		"redis://u:secret", "redis://:secret", "redis://:secret#@h", "redis://secret@h", "redis://u:/secret@h", "redis://u:secret/x@h",
+		"redis://u:secret?x@h", "redis://u:%secret@h", "redis+sentinel://u:secret/x@h/m", "redis+cluster://u:secret#x@h",
+		"postgres://u:secret", "postgres://u:secret#@h/db", "postgres://u:secret/x@h/db", "postgres://u:secret?x@h/db", "postgres://u:`: secret@h:0/db",
+		"postgres://u:secret@h/db?connect_timeout=x", "postgres://u:secret@h/db?sslmode=x", "postgres:///db?password=secret",
+	} {
+		h, err := Open(Config{URL: url, Fleet: "f"})
+		if err == nil {
+			h.Close()
+			t.Errorf("%s is opened", url)
+			continue
+		}
+		if !errors.Is(err, lease.ErrInvalid) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
 func FuzzOpen(f *testing.F) {
-	for _, url := range []string{"redis://u:hunter2@h:1/3?a=b", "redis+sentinel://a,b/m", "redis+cluster://[::1]", "postgres://u:hunter2@h/db", "redis://%", "://"} {
+	for _, url := range []string{"redis://u:hunter2@h:1/3?a=b", "redis+sentinel://a,b/m", "redis+cluster://[::1]", "postgres://u:hunter2@h/db", "redis://%", "://",
+		"redis://u:hunter2", "redis://:hunter2#@h", "redis://hunter2@h", "redis://u:hun/ter2@h?pool_size=-1", "postgres://u:hunter2#@h/`: x", "postgres:///?port=0"} {
 		f.Add(url)
 	}
 	f.Fuzz(func(t *testing.T, url string) {
@@ -63,6 +87,9 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			if !errors.Is(err, lease.ErrInvalid) {
 				t.Errorf("%q: %v", url, err)
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q: %v is more than a line", url, err)
 			}
 			return
 		}
