@@ -247,6 +247,7 @@ func TestRevoke(t *testing.T) {
 		t.Errorf("answer %v", v)
 	}
 	p.said("revoked")
+	p.said("waiting: the lease of \"job\" is asked for again")
 	eventually(t, "a second term", func() bool { return strings.Count(p.out.String(), "\n") == 2 })
 }
 

@@ -39,6 +39,10 @@ func TestBadInput(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	script := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(script, []byte("#!/does/not/exist -x\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args string   // split at spaces; URL stands for the store
 		want []string // what the line contains
@@ -154,9 +158,15 @@ func TestBadInput(t *testing.T) {
 		{"run --store URL --key k --drain-timeout 0s -- true", []string{"--drain-timeout", "above 0"}},
 		{"run --store URL --key k --drain-signal NONSENSE -- true", []string{"NONSENSE", "TERM"}},
 		{"run --store URL --key k --drain-signal 999 -- true", []string{"999", "TERM"}},
+		{"run --store URL --key k --drain-signal KILL -- true", []string{`--drain-signal "KILL"`, "TERM"}},
+		{"run --store URL --key k --drain-signal SIGSTOP -- true", []string{`--drain-signal "SIGSTOP"`, "TERM"}},
+		{"run --store URL --key k --drain-signal 9 -- true", []string{`--drain-signal "9"`, "TERM"}},
 		{"run --store URL --key k --restart=sometimes -- true", []string{"--restart", "on-failure"}},
 		{"run --store URL --key k --once --restart -- true", []string{"--once and --restart", "one of them"}},
 		{"run --store URL --key k --wait --no-wait -- true", []string{"--wait and --no-wait", "one of them"}},
+		{"run --store URL --key k --wait=false --no-wait=false -- true", []string{"--wait and --no-wait", "one of them"}},
+		{"run --store URL --key k -- SCRIPT", []string{"/does/not/exist", "first line"}},
+		{"run --store URL --key k -- /", []string{`command "/"`, "is a directory"}},
 		{"run --store URL --key k -- does-not-exist", []string{"does-not-exist", "PATH"}},
 		{"run --store URL --key k -- /etc/passwd", []string{"/etc/passwd", "permission"}},
 		{"run --store mysql://h --key k -- true", []string{"postgres://"}},
@@ -169,6 +179,8 @@ func TestBadInput(t *testing.T) {
 					a = url
 				case "EMPTY":
 					a = empty
+				case "SCRIPT":
+					a = script
 				}
 				args = append(args, a)
 			}

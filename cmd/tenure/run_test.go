@@ -79,14 +79,16 @@ func TestRunForwardsSignals(t *testing.T) {
 	t.Parallel()
 	flags := fleetIn(t, privateRedis(t), "f")
 	// Both processes of the group hear it, and a signal that drains does not take its place.
-	p := running(t, "", flags, "--drain-signal", "HUP", "--", self(t), asHearer, "outer", "inner")
-	p.printed("outer on")
-	p.printed("inner on")
-	p.signal(syscall.SIGUSR1)
-	p.printed("outer heard user defined signal 1")
-	p.printed("inner heard user defined signal 1")
+	script := `trap 'echo outer usr1' USR1; trap 'echo bye; exit 3' HUP
+		sh -c 'trap "echo inner usr1" USR1; echo ready; while :; do sleep 0.05; done' & while :; do sleep 0.05; done`
+	p := running(t, "", flags, "--drain-signal", "HUP", "--", "sh", "-c", script)
+	p.printed("ready")
+	eventually(t, "both have heard", func() bool {
+		p.signal(syscall.SIGUSR1)
+		return strings.Contains(p.out.String(), "outer usr1") && strings.Contains(p.out.String(), "inner usr1")
+	})
 	p.signal(syscall.SIGTERM)
-	if status := p.wait(); status != 3 || !strings.Contains(p.out.String(), "outer heard hangup") {
+	if status := p.wait(); status != 3 || !strings.Contains(p.out.String(), "bye") {
 		t.Errorf("status %d, output %q", status, p.out.String())
 	}
 }
@@ -197,10 +199,10 @@ func TestRunAndTheOthers(t *testing.T) {
 func TestRunOnce(t *testing.T) {
 	t.Parallel()
 	flags := fleetIn(t, privateRedis(t), "f")
-	p := running(t, "", flags, "--once", "--", self(t), asHearer, "job")
-	p.printed("job on")
+	p := running(t, "", flags, "--once", "--", "sh", "-c", "trap 'echo asked; exit 0' TERM; echo on; while :; do sleep 0.05; done")
+	p.printed("on")
 	must(t, append([]string{"revoke", "job", "--yes"}, flags...)...)
-	if status := p.wait(); status != 75 || !strings.Contains(p.out.String(), "heard terminated") || !strings.Contains(p.err.String(), "revoked") {
+	if status := p.wait(); status != 75 || !strings.Contains(p.out.String(), "asked") || !strings.Contains(p.err.String(), "revoked") {
 		t.Errorf("status %d, output %q: %s", status, p.out.String(), p.err.String())
 	}
 }
@@ -221,16 +223,42 @@ func TestRunWithoutAStore(t *testing.T) {
 	}
 }
 
-// A script that cannot be executed at all is told from one that fails.
+// What only the system can refuse ends as it does in a shell, and the key is free again at once.
 func TestRunWhatCannotBeStarted(t *testing.T) {
 	t.Parallel()
-	flags := fleetIn(t, privateRedis(t), "f")
-	script := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(script, []byte("\x7fELF nonsense"), 0o700); err != nil {
+	redis := privateRedis(t)
+	nonsense := filepath.Join(t.TempDir(), "nonsense")
+	if err := os.WriteFile(nonsense, []byte("\x7fELF nonsense"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p := running(t, "", flags, "--restart", "--", script)
-	if status := p.wait(); status != 70 || !strings.Contains(p.err.String(), "cannot be started") {
-		t.Errorf("status %d: %s", status, p.err.String())
+	vanishing := filepath.Join(t.TempDir(), "vanishing")
+	if err := os.WriteFile(vanishing, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		script string
+		status int
+	}{
+		"no program": {nonsense, 126},
+		"gone":       {vanishing, 127},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			flags := fleetIn(t, redis, name)
+			holder := running(t, "", flags, "--", "sh", "-c", "echo on; exec sleep 1000")
+			holder.printed("on")
+			p := running(t, "", flags, "--restart", "--", c.script)
+			p.said("waiting")
+			if c.status == 127 {
+				os.Remove(c.script) // it was there when it was looked for
+			}
+			holder.signal(syscall.SIGTERM)
+			if status := p.wait(); status != c.status || !strings.Contains(p.err.String(), "cannot be started") || !strings.Contains(p.err.String(), "#!/bin/sh") {
+				t.Errorf("status %d: %s", status, p.err.String())
+			}
+			if status, _, said := command(append([]string{"who", "job"}, flags...)...); status != 1 || !strings.Contains(said, "nobody holds") {
+				t.Errorf("the key afterwards: %d %q", status, said)
+			}
+		})
 	}
 }

@@ -20,19 +20,23 @@ import (
 
 // leader is one "tenure run": it contends for the key, and each term runs the command under a guardian.
 type leader struct {
-	app     *app
-	o       runOptions
-	events  *events
-	stop    context.CancelFunc // begins the end
-	renewed chan struct{}      // the lease may have been extended
-	forward chan int           // signals for the command
-	kill    chan struct{}      // closed when there is no patience any more
-	reached atomic.Bool        // the store has answered once
+	app      *app
+	o        runOptions
+	events   *events
+	stop     context.CancelFunc // begins the end
+	stopping <-chan struct{}    // closed when it has begun
+	renewed  chan struct{}      // the lease may have been extended
+	forward  chan int           // signals for the command
+	kill     chan struct{}      // closed when there is no patience any more
+	reached  atomic.Bool        // the store has answered once
 
 	mu     sync.Mutex
 	status int   // of the last command that ended by itself or was drained
 	fatal  error // ends the program with a status of its own
 }
+
+// runInfo is what the status of a key begins with that is held by "tenure run".
+const runInfo = "tenure run: "
 
 // errNear ends a term whose command was asked to stop since the deadline was near, though a renewal came after all.
 var errNear = errors.New("the lease was about to end")
@@ -53,11 +57,11 @@ func (a *app) lead(cmd *cobra.Command, o runOptions) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
 	l := &leader{
-		app: a, o: o, stop: stop, events: &events{app: a, key: o.key, quiet: o.quiet},
+		app: a, o: o, stop: stop, stopping: ctx.Done(), events: &events{app: a, key: o.key, quiet: o.quiet},
 		renewed: make(chan struct{}, 1), forward: make(chan int, 16), kill: make(chan struct{}),
 	}
 	defer l.relay()()
-	spec := runner.Spec{Key: o.key, Name: o.name, Work: l.work, Info: "tenure run: " + printable(strings.Join(o.argv, " "), 200)}
+	spec := runner.Spec{Key: o.key, Name: o.name, Work: l.work, Info: runInfo + printable(strings.Join(o.argv, " "), 200)}
 	r, err := runner.New(contender{Handle: store, leader: l}, instance.Process(), spec, runner.Config{
 		Timing: o.timing, Restart: o.policy, Status: store, Observers: []any{l},
 	})
@@ -169,19 +173,25 @@ func (l *leader) ended(ctx context.Context, r guard.Result) error {
 		if l.o.once {
 			l.end(fail(exitHeld, "the lease of %q was lost (%s), and --once was given", l.o.key, lost.Reason))
 		}
+		l.waits()
 		return lost
 	case errors.Is(r.Err, guard.ErrGuardianDied):
 		l.events.say(event{Event: "killed", Error: r.Err.Error()}, "%v", r.Err)
 		l.setStatus(exitInternal)
 		return r.Err
 	case r.Err != nil:
-		l.end(fail(exitInternal, "the command cannot be started: %v", r.Err))
+		status := exitInternal
+		if unstarted, ok := errors.AsType[*guard.StartError](r.Err); ok {
+			status = startStatus(unstarted.Errno)
+		}
+		l.end(fail(status, "the command cannot be started: %v; give a program that this system can execute, or a script whose first line names its interpreter, as #!/bin/sh does", r.Err))
 		return r.Err
 	case r.Asked == guard.CauseDeadline:
 		l.events.lost("not renewed in time", r)
 		if l.o.once {
 			l.end(fail(exitHeld, "the lease of %q was about to end, and --once was given", l.o.key))
 		}
+		l.waits()
 		return errNear
 	}
 	l.setStatus(r.Status)
@@ -190,6 +200,15 @@ func (l *leader) ended(ctx context.Context, r guard.Result) error {
 		return &exitError{r.Status}
 	}
 	return nil
+}
+
+// waits says that the key is waited for again. Whether it is free shows later: after a revocation others have the first turn.
+func (l *leader) waits() {
+	select {
+	case <-l.stopping:
+	default:
+		l.events.waiting("", fmt.Sprintf("the lease of %q is asked for again", l.o.key))
+	}
 }
 
 // minder keeps one guardian informed.

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"errors"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -51,10 +49,12 @@ command gets the drain signal and has --drain-timeout, while the lease is kept; 
 Exit status:
   the command's own; 128 and the number of the signal where a signal ended it; 0 where it was stopped
   before the command ran; or
-  2   bad input; nothing was started
-  69  --no-wait, and the store did not answer
-  70  the command could not be started or guarded, or did not end
-  75  --no-wait, and somebody else holds the key; --once, and the lease was lost
+  2    bad input, or the store's server refused the login; nothing was started
+  69   --no-wait, and the store did not answer
+  70   the command could not be guarded, or did not end
+  75   --no-wait, and somebody else holds the key; --once, and the lease was lost
+  126  the command is no program that this system can execute; the key was let go
+  127  the command, or the interpreter of a script, was gone when it was to be started; the key was let go
 `
 
 func (a *app) run() *cobra.Command {
@@ -108,7 +108,7 @@ func (o *runOptions) resolve(cmd *cobra.Command, args []string, maxTTL time.Dura
 	switch {
 	case changed("name") && lease.CheckKey(o.name) != nil:
 		return usage("--name %q: must be 1 to 512 bytes of UTF-8; leave it out for the key", o.name)
-	case o.noWait && changed("wait") && o.wait:
+	case changed("wait") && changed("no-wait") && o.wait == o.noWait:
 		return usage("--wait and --no-wait contradict each other: give one of them")
 	case o.once && o.restart != "never":
 		return usage("--once and --restart contradict each other: give one of them")
@@ -131,25 +131,15 @@ func (o *runOptions) resolve(cmd *cobra.Command, args []string, maxTTL time.Dura
 	if o.signal, ok = signalNumber(o.drainSignal); !ok {
 		return usage("--drain-signal %q: no signal of this system; write a name such as TERM, INT or USR1, or a number", o.drainSignal)
 	}
+	if cannotBeHandled(o.signal) {
+		return usage("--drain-signal %q: no command can handle it, so that it could not stop in order; write one such as TERM, INT or USR1", o.drainSignal)
+	}
 	if err := o.resolveTiming(changed("grace")); err != nil {
 		return err
 	}
 	var err error
-	if o.path, err = exec.LookPath(args[0]); err == nil {
-		o.path, err = filepath.Abs(o.path)
-	}
-	if err != nil {
-		return usage("command %q: %s; give a program in PATH, or a path such as ./script.sh that may be executed", args[0], reason(err))
-	}
+	o.path, err = program(args[0])
 	o.argv = slices.Clone(args)
-	return nil
-}
-
-// reason is why a program was not found.
-func reason(err error) error {
-	if e, ok := errors.AsType[*exec.Error](err); ok {
-		return e.Err
-	}
 	return err
 }
 

@@ -26,6 +26,11 @@ func signalNumber(text string) (int, bool) {
 	return int(n), n != 0
 }
 
+// cannotBeHandled tells of the signals that no process ever sees.
+func cannotBeHandled(n int) bool {
+	return syscall.Signal(n) == syscall.SIGKILL || syscall.Signal(n) == syscall.SIGSTOP
+}
+
 // relay passes signals on to the command, and takes a second SIGTERM or SIGINT for the end of patience. The first one
 // of those ends the context of the program. What was ignored when the program was started stays so.
 func (l *leader) relay() (stop func()) {

@@ -16,6 +16,7 @@ import (
 // Guard is the holder's side: one command under one guardian. It is safe for concurrent use.
 type Guard struct {
 	cmd   *exec.Cmd
+	path  string
 	asked chan Cause
 	done  chan struct{}
 
@@ -56,7 +57,7 @@ func Start(cfg Config) (*Guard, error) {
 		reports.Close()
 		return nil, fmt.Errorf("guardian: %w", err)
 	}
-	g := &Guard{cmd: cmd, asked: make(chan Cause, 8), done: make(chan struct{}), orders: orders}
+	g := &Guard{cmd: cmd, path: cfg.Path, asked: make(chan Cause, 8), done: make(chan struct{}), orders: orders}
 	if cfg.Stop == 0 {
 		cfg.Stop = int(syscall.SIGTERM)
 	}
@@ -153,6 +154,8 @@ func (g *Guard) hear(r report) {
 		g.result.Killed = true
 	case r.Ended != nil:
 		g.result.Status = *r.Ended
+	case r.Refused != 0:
+		g.result.Err = &StartError{Path: g.path, Errno: syscall.Errno(r.Refused)}
 	case r.Failed != "":
 		g.result.Err = errors.New(r.Failed)
 	}

@@ -2,6 +2,8 @@ package guard
 
 import (
 	"errors"
+	"fmt"
+	"syscall"
 	"time"
 )
 
@@ -30,9 +32,19 @@ type Result struct {
 	Asked Cause
 	// Killed: the command or descendants of it were killed.
 	Killed bool
-	// Err is set where the command could not be started, or where its guardian was killed and what it left was swept.
+	// Err is set where the command could not be started (a *StartError where the system refused it), or where its
+	// guardian was killed and what it left was swept.
 	Err error
 }
+
+// StartError is a command that the system refused to start.
+type StartError struct {
+	Path  string
+	Errno syscall.Errno
+}
+
+// Error names the command and the reason.
+func (e *StartError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Errno) }
 
 // ErrGuardianDied means that the guardian ended before its work was done. What it guarded was killed.
 var ErrGuardianDied = errors.New("the guardian process was killed; the command was killed with it")

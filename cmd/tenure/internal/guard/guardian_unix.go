@@ -31,7 +31,11 @@ func Main() int {
 	discardSignals()
 	g := &guardian{reports: reports, reaped: make(chan reaped)}
 	if err := g.begin(orders); err != nil {
-		_ = send(reports, report{Failed: err.Error()}) // whoever is not there needs no report
+		r := report{Failed: err.Error()}
+		if refused, ok := errors.AsType[*StartError](err); ok {
+			r.Refused = int(refused.Errno)
+		}
+		_ = send(reports, r) // whoever is not there needs no report
 		return 1
 	}
 	return g.run()

@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -29,6 +30,9 @@ func (g *guardian) launch() error {
 		g.group.leave(sys) // it may be the group that is in the way
 	}
 	if g.pid, err = syscall.ForkExec(g.start.Path, g.start.Argv, attr); err != nil {
+		if errno, ok := errors.AsType[syscall.Errno](err); ok {
+			return &StartError{Path: g.start.Path, Errno: errno}
+		}
 		return fmt.Errorf("%s: %w", g.start.Path, err)
 	}
 	return nil

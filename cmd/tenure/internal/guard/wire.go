@@ -50,6 +50,8 @@ type report struct {
 	Killed  bool   `json:"killed,omitempty"`
 	Ended   *int   `json:"ended,omitempty"` // exit status as a shell tells it
 	Failed  string `json:"failed,omitempty"`
+	// Refused is the system's own number for why it did not start the command; Failed says it in words.
+	Refused int `json:"refused,omitempty"`
 }
 
 // Cause says why a command was asked to stop.
