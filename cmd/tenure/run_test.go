@@ -79,16 +79,14 @@ func TestRunForwardsSignals(t *testing.T) {
 	t.Parallel()
 	flags := fleetIn(t, privateRedis(t), "f")
 	// Both processes of the group hear it, and a signal that drains does not take its place.
-	script := `trap 'echo outer usr1' USR1; trap 'echo bye; exit 3' HUP
-		sh -c 'trap "echo inner usr1" USR1; echo ready; while :; do sleep 0.05; done' & while :; do sleep 0.05; done`
-	p := running(t, "", flags, "--drain-signal", "HUP", "--", "sh", "-c", script)
-	p.printed("ready")
-	eventually(t, "both have heard", func() bool {
-		p.signal(syscall.SIGUSR1)
-		return strings.Contains(p.out.String(), "outer usr1") && strings.Contains(p.out.String(), "inner usr1")
-	})
+	p := running(t, "", flags, "--drain-signal", "HUP", "--", self(t), asHearer, "outer", "inner")
+	p.printed("outer on")
+	p.printed("inner on")
+	p.signal(syscall.SIGUSR1)
+	p.printed("outer heard user defined signal 1")
+	p.printed("inner heard user defined signal 1")
 	p.signal(syscall.SIGTERM)
-	if status := p.wait(); status != 3 || !strings.Contains(p.out.String(), "bye") {
+	if status := p.wait(); status != 3 || !strings.Contains(p.out.String(), "outer heard hangup") {
 		t.Errorf("status %d, output %q", status, p.out.String())
 	}
 }
@@ -199,10 +197,10 @@ func TestRunAndTheOthers(t *testing.T) {
 func TestRunOnce(t *testing.T) {
 	t.Parallel()
 	flags := fleetIn(t, privateRedis(t), "f")
-	p := running(t, "", flags, "--once", "--", "sh", "-c", "trap 'echo asked; exit 0' TERM; echo on; while :; do sleep 0.05; done")
-	p.printed("on")
+	p := running(t, "", flags, "--once", "--", self(t), asHearer, "job")
+	p.printed("job on")
 	must(t, append([]string{"revoke", "job", "--yes"}, flags...)...)
-	if status := p.wait(); status != 75 || !strings.Contains(p.out.String(), "asked") || !strings.Contains(p.err.String(), "revoked") {
+	if status := p.wait(); status != 75 || !strings.Contains(p.out.String(), "heard terminated") || !strings.Contains(p.err.String(), "revoked") {
 		t.Errorf("status %d, output %q: %s", status, p.out.String(), p.err.String())
 	}
 }
