@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -172,6 +173,17 @@ func TestDrainThroughTheStore(t *testing.T) {
 	if v := object(t, out); status != 4 || v["state"] != "draining" || len(v["running"].([]any)) < 2 {
 		t.Errorf("the same as JSON: %d %q", status, out)
 	}
+	// What "tenure run" holds is no member's.
+	p := running(t, "", flags, "--", "sh", "-c", "echo $TENURE_INSTANCE; exec sleep 1000")
+	eventually(t, "the command runs", func() bool { return strings.HasSuffix(p.out.String(), "\n") })
+	runner := strings.TrimSpace(p.out.String())
+	eventually(t, "its state is published", func() bool {
+		status, _, said = command(append([]string{"drain", "--instance", runner[:len(runner)-8]}, flags...)...)
+		return strings.Contains(said, `a "tenure run" holds "job"`)
+	})
+	if status != 2 || strings.Count(said, "\n") != 1 || !strings.Contains(said, fmt.Sprintf("SIGTERM to process %d on ", p.cmd.Process.Pid)) {
+		t.Errorf("an instance of tenure run: %d %q", status, said)
+	}
 	e.letGo()
 	v := object(t, must(t, append([]string{"drain", "--instance", id, "--json"}, flags...)...))
 	if v["state"] != "drained" || len(v["running"].([]any)) != 0 {
@@ -212,7 +224,7 @@ func TestDrainThroughTheHandler(t *testing.T) {
 	if status != 4 || !strings.Contains(said, `still running: "a"`) {
 		t.Errorf("the handler's timeout: %d %q", status, said)
 	}
-	if status, _, said := command("drain", "--url", s.URL, "--token-file", right, "--timeout", "100ms"); status != 4 || !strings.Contains(said, "--timeout") {
+	if status, _, said := command("drain", "--url", s.URL, "--token-file", right, "--timeout", "100ms"); status != 4 || !strings.Contains(said, "--timeout") || !strings.Contains(said, "what still runs") {
 		t.Errorf("an own timeout: %d %q", status, said)
 	}
 	e.letGo()
@@ -264,14 +276,27 @@ func TestHealthcheck(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	healthy = false
-	if status, _, said := command("healthcheck", s.URL); status != 1 || !strings.Contains(said, "503: the loop is stuck") {
+	if status, _, said := command("healthcheck", s.URL); status != 1 || !strings.Contains(said, "503: the loop is stuck; see what the process logs") {
+		t.Errorf("%d %q", status, said)
+	}
+	for code, remedy := range map[int]string{301: "redirects", 401: "no login", 404: "check the path", 418: "check the address", 500: "logs"} {
+		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
+		t.Cleanup(other.Close)
+		if status, _, said := command("healthcheck", other.URL); status != 1 || !strings.Contains(said, fmt.Sprint(code)) || !strings.Contains(said, remedy) {
+			t.Errorf("%d: %d %q", code, status, said)
+		}
+	}
+	stuck := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(stuck.Close)
+	secret := strings.Replace(stuck.URL, "http://", "http://u:secret@", 1)
+	if status, _, said := command("healthcheck", secret, "--timeout", "50ms"); status != 1 || !strings.Contains(said, "within 50ms; raise --timeout") || strings.Contains(said, "secret") {
 		t.Errorf("%d %q", status, said)
 	}
 	status, out, _ := command("healthcheck", "--json", s.URL)
 	if v := object(t, out); status != 1 || v["healthy"] != false {
 		t.Errorf("%d %v", status, v)
 	}
-	if status, _, said := command("healthcheck", "http://"+freeAddress(t)); status != 1 || !strings.Contains(said, "refused") {
+	if status, _, said := command("healthcheck", "http://"+freeAddress(t)); status != 1 || !strings.Contains(said, "refused; check the address") || strings.Count(said, "127.0.0.1") > 2 {
 		t.Errorf("%d %q", status, said)
 	}
 }
@@ -289,5 +314,26 @@ func TestCommandsWithoutAStore(t *testing.T) {
 				t.Errorf("tenure %v at a %s that is not there: status %d, %q, %q", args, scheme, status, out, said)
 			}
 		}
+	}
+}
+
+// A key may have any character but NUL. Those that would not show, or would move the terminal's cursor, are shown quoted.
+func TestKeysThatDoNotShow(t *testing.T) {
+	t.Parallel()
+	flags := fleetIn(t, privateRedis(t), "f")
+	const key, shown = "a\tb\n\x1b[31m  c", `"a\tb\n\x1b[31m  c"`
+	p := start(t, "", nil, append(append([]string{"run", "--key", key}, flags...), "--", "sh", "-c", "echo on; exec sleep 1000")...)
+	p.printed("on")
+	said := p.err.String()
+	for _, args := range [][]string{{"status"}, {"who", key}} {
+		said += must(t, append(args, flags...)...)
+	}
+	status, _, err := command(append([]string{"who", key + "?"}, flags...)...)
+	said += err
+	if status != 1 || strings.Count(said, shown) != 3 || !strings.Contains(said, shown[:len(shown)-1]+`?"`) || strings.ContainsAny(said, "\t\x1b") {
+		t.Errorf("expected %s in %q", shown, said)
+	}
+	if out := must(t, append(append([]string{"__complete", "who"}, flags...), "")...); strings.Contains(out, "31m") {
+		t.Errorf("the completion of keys: %q", out)
 	}
 }

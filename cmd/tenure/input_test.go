@@ -102,9 +102,24 @@ func TestBadInput(t *testing.T) {
 		{"status --store postgres://h/db --prefix p", []string{"--prefix", "--schema"}},
 		{"status --store URL --schema s", []string{"--schema", "--prefix"}},
 		{"status --store URL --fleet=", []string{"--fleet", "default"}},
+		{"status --store URL --prefix=", []string{`--prefix ""`, "leave it out"}},
+		{"--prefix= status --store URL", []string{`--prefix ""`, "leave it out"}},
+		{"migrate --store postgres://h/db --schema=", []string{`--schema ""`, "leave it out"}},
+		{"migrate --print --schema=", []string{`--schema ""`, "leave it out"}},
+		{"drain --url http://127.0.0.1:1/ --token-file=", []string{`--token-file ""`, "leave it out"}},
+		{"verify --store URL --run=", []string{`--run ""`, "leave it out"}},
 		{"status --store URL --max-ttl 0s", []string{"--max-ttl", "24h"}},
 		{"status --store URL --max-ttl 25h", []string{"--max-ttl", "24h"}},
-		{"status --store URL --max-ttl soon", []string{"soon", "--help"}},
+		{"status --store URL --max-ttl soon", []string{`--max-ttl "soon"`, "10s", "--help"}},
+		{"status --store URL --watch=maybe", []string{`--watch "maybe"`, "true or false"}},
+		{"status --store", []string{"--store", "a value"}},
+		{"verify --store URL --lanes x", []string{`--lanes "x"`, "whole number"}},
+		{"verify --store URL --seed -1", []string{`--seed "-1"`, "from 0 up"}},
+		{"run --store URL --key k --max-ttl=-1s -- true", []string{"--max-ttl -1s", "24h"}},
+		{"help bogus", []string{`unknown command "bogus"`, "tenure help"}},
+		{"help status bogus", []string{"status bogus", "tenure help"}},
+		{"help guardian", []string{"guardian", "tenure help"}},
+		{"completion", []string{"bash", "zsh", "fish", "powershell", `"tenure completion bash"`}},
 		{"status --store URL extra", []string{`"extra"`, "takes none"}},
 		{"status --store URL --timeout 0s", []string{"--timeout", "above 0"}},
 		{"status --store URL --interval 2s", []string{"--interval", "--watch"}},
@@ -135,7 +150,10 @@ func TestBadInput(t *testing.T) {
 		{"check --store URL --clock 2m", []string{"--clock", "1m"}},
 		{"check --store URL --timeout 0s", []string{"--timeout"}},
 		{"healthcheck", []string{"URL is missing"}},
-		{"healthcheck 127.0.0.1:80", []string{"URL", "http://"}},
+		{"healthcheck 127.0.0.1:80", []string{"URL", "http://", `"127.0.0.1:80"`}},
+		{"healthcheck http://h:99999/", []string{"URL", "port 99999", "65535"}},
+		{"healthcheck http://u:sec%ret@h/", []string{"URL", "http://127.0.0.1:8080/path"}},
+		{"drain --url http://h:0/", []string{"--url", "port 0", "65535"}},
 		{"healthcheck http://127.0.0.1:1/ --timeout 0s", []string{"--timeout"}},
 		{"version extra", []string{`"extra"`}},
 		{"completion tcsh", []string{"tcsh", "--help"}},
@@ -203,8 +221,8 @@ func TestBadInput(t *testing.T) {
 					t.Errorf("%q does not say %q", said, want)
 				}
 			}
-			if strings.Contains(said, "secret") || strings.Contains(said, "strconv") {
-				t.Errorf("%q tells the password", said)
+			if strings.Contains(said, "secret") || strings.Contains(said, "sec%ret") || strings.Contains(said, "strconv") || strings.Contains(said, "time: ") {
+				t.Errorf("%q tells the password, or speaks in the words of a package", said)
 			}
 		})
 	}

@@ -166,8 +166,11 @@ func TestVerifyOnRedis(t *testing.T) {
 	if keys := s.keys(t); len(keys) != 0 {
 		t.Errorf("verify left %v behind", keys)
 	}
-	if status, _, said := commandOf(t, "verify", "--store", s.url, "--run", "^ZZ"); status != 2 || !strings.Contains(said, "matches no check") {
+	if status, _, said := commandOf(t, "verify", "--store", s.url, "--run", "^ZZ"); status != 2 || !strings.Contains(said, `--run "^ZZ"`) || !strings.Contains(said, "O07") || strings.Count(said, "\n") != 1 {
 		t.Errorf("no such check: %d %q", status, said)
+	}
+	if status, out, said := commandOf(t, "verify", "--store", s.url, "--unit", "50ms", "--run", "O01|K01"); status != 0 || !strings.Contains(out, "2 passed") || !strings.Contains(said, "scratch fleets") {
+		t.Errorf("one or the other: %d %q %q", status, out, said)
 	}
 }
 

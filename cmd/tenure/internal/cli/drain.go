@@ -34,7 +34,7 @@ with what still runs. The drain goes on then; a second call joins it.
   --url URL      through the instance's own drain handler, as a preStop hook does. It sends POST and
                  the token of --token-file or TENURE_DRAIN_TOKEN. The handler has a timeout as well.
 
-"tenure run" is drained by a SIGTERM to it.
+"tenure run" is no member of the fleet: it is drained by a SIGTERM to its process.
 ` + exitHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -106,9 +106,28 @@ func (v view) find(text string) (member, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return member{}, usage("--instance %q: no live instance has an ID that begins so; \"tenure status\" lists them", text)
+		return member{}, v.noInstance(text)
 	}
 	return member{}, usage("--instance %q: %d instances have IDs that begin so; write more of it", text, len(found))
+}
+
+// noInstance says why an instance cannot be drained through the store. What holds a key and is no member of the fleet reads no
+// mark there: only its process can be told.
+func (v view) noInstance(text string) error {
+	for _, w := range v.Workloads {
+		if !w.Held || !strings.HasPrefix(w.Owner, text) {
+			continue
+		}
+		what, where := "it", "its process"
+		if strings.HasPrefix(w.Info, runInfo) {
+			what = "a \"tenure run\""
+		}
+		if part := strings.Split(w.Owner, ":"); len(part) == 3 { // as instance.New makes them
+			where = fmt.Sprintf("process %s on %s", part[1], part[0])
+		}
+		return usage("--instance %q: %s holds %q and is no member of the fleet, so no mark in the store reaches it; drain it by SIGTERM to %s", text, what, w.Key, printable(where, 0))
+	}
+	return usage("--instance %q: no live instance has an ID that begins so; \"tenure status\" lists them (a \"tenure run\" is drained by SIGTERM to its process)", text)
 }
 
 // drainWatch follows the drain of one instance through the store.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,13 +22,22 @@ import (
 // mostBody bounds what is read of an answer: ten thousand keys of 512 bytes fit.
 const mostBody = 16 << 20
 
-// checkURL refuses what is not an address of a handler.
-func checkURL(flag, text string) error {
+// checkURL refuses what is not an address of a handler, and returns it as it may be shown.
+func checkURL(flag, text string) (shown string, err error) {
+	const example = "write it as http://127.0.0.1:8080/path"
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return usage("%s: write it as http://127.0.0.1:8080/path", flag)
+	switch {
+	case err != nil && strings.Contains(text, "@"): // it may hold a password
+		return "", usage("%s: not a URL; %s", flag, example)
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return "", usage("%s %q: must begin with http:// or https:// and name a host; %s", flag, text, example)
 	}
-	return nil
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return "", usage("%s: port %s: must be between 1 and 65535; %s", flag, port, example)
+		}
+	}
+	return u.Redacted(), nil
 }
 
 // drainToken reads the token of a drain handler; empty where there is none.
@@ -50,7 +61,8 @@ func (o drainOptions) drainToken() (string, error) {
 
 // drainURL drains through an instance's own handler, which answers when the drain is over.
 func (a *app) drainURL(cmd *cobra.Command, o drainOptions) error {
-	if err := checkURL("--url", o.url); err != nil {
+	shown, err := checkURL("--url", o.url)
+	if err != nil {
 		return err
 	}
 	token, err := o.drainToken()
@@ -63,33 +75,33 @@ func (a *app) drainURL(cmd *cobra.Command, o drainOptions) error {
 	}
 	defer cancel()
 	began := time.Now()
-	stop := a.waiting(o.url, began)
+	stop := a.waiting(shown, began)
 	code, body, err := post(ctx, o.url, token)
 	stop()
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fail(exitTimeout, "%s has not answered after %s; the drain goes on (raise --timeout above the handler's own)", o.url, left(time.Since(began)))
+		return fail(exitTimeout, "%s has not answered after %s, and the drain goes on; what still runs there is in its answer, so raise --timeout above the handler's own, or see \"tenure status\"", shown, left(time.Since(began)))
 	case errors.Is(err, context.Canceled):
 		return fail(exitInterrupted, "interrupted; the drain goes on")
 	case err != nil:
-		return fail(exitStore, "%s cannot be reached: %s; check the address, and that the process still runs", o.url, bare(err))
+		return fail(exitStore, "%s cannot be reached: %s; check the address, and that the process still runs", shown, bare(err))
 	}
 	var answer drain.Answer
 	if err := json.Unmarshal(body, &answer); err != nil || answer.State == "" {
-		return fail(exitNo, "%s answered %d and is no drain handler; check the path", o.url, code)
+		return fail(exitNo, "%s answered %d and is no drain handler; check the path", shown, code)
 	}
 	switch {
 	case code == http.StatusOK && answer.State == "drained":
-		return a.drained(answer, o.url, exitDone)
+		return a.drained(answer, shown, exitDone)
 	case answer.State == "draining":
-		return a.drained(answer, o.url, exitTimeout)
+		return a.drained(answer, shown, exitTimeout)
 	}
 	if a.json {
 		if err := a.emit(answer); err != nil {
 			return err
 		}
 	}
-	return fail(exitNo, "%s refused (%d): %s%s", o.url, code, answer.Error, advice(code))
+	return fail(exitNo, "%s refused (%d): %s%s", shown, code, answer.Error, advice(code))
 }
 
 // advice is what to do about a refusal.
@@ -171,7 +183,8 @@ func (a *app) healthcheck() *cobra.Command {
 or none. For the HEALTHCHECK of an image, or an exec probe.
 ` + exitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkURL("URL", args[0]); err != nil {
+			shown, err := checkURL("URL", args[0])
+			if err != nil {
 				return err
 			}
 			ctx, cancel, err := bounded(cmd, timeout)
@@ -179,7 +192,10 @@ or none. For the HEALTHCHECK of an image, or an exec probe.
 				return err
 			}
 			defer cancel()
-			h := a.ask(ctx, args[0])
+			h := ask(ctx, args[0], shown, timeout)
+			if cmd.Context().Err() != nil {
+				return fail(exitInterrupted, "interrupted")
+			}
 			if h.Healthy {
 				return a.say(h, "healthy: %d", h.Status)
 			}
@@ -196,23 +212,41 @@ or none. For the HEALTHCHECK of an image, or an exec probe.
 	return cmd
 }
 
-func (a *app) ask(ctx context.Context, target string) health {
-	h := health{URL: target}
+// ask asks a health endpoint. What is wrong comes with what to do about it.
+func ask(ctx context.Context, target, shown string, timeout time.Duration) health {
+	h := health{URL: shown}
 	began := time.Now()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	var body []byte
 	if err == nil {
-		var body []byte
 		h.Status, body, err = do(r)
-		h.Healthy = err == nil && h.Status >= 200 && h.Status < 300
-		if !h.Healthy && err == nil {
-			err = fmt.Errorf("%s answered %d: %s", target, h.Status, printable(string(body), 200))
-		}
-	} else {
-		err = bare(err)
 	}
 	h.Seconds = time.Since(began).Seconds()
-	if err != nil {
-		h.Error = err.Error()
+	h.Healthy = err == nil && h.Status >= 200 && h.Status < 300
+	switch {
+	case h.Healthy:
+	case err == nil:
+		said := cmp.Or(printable(strings.TrimSpace(string(body)), 200), http.StatusText(h.Status), "nothing")
+		h.Error = fmt.Sprintf("%s answered %d: %s; %s", shown, h.Status, said, mend(h.Status))
+	case errors.Is(err, context.DeadlineExceeded):
+		h.Error = fmt.Sprintf("%s has not answered within %v; raise --timeout, or see whether the process is stuck", shown, timeout)
+	default:
+		h.Error = fmt.Sprintf("%s cannot be reached: %s; check the address, and that the process runs", shown, bare(err))
 	}
 	return h
+}
+
+// mend is what to do about an answer that is no good.
+func mend(code int) string {
+	switch {
+	case code >= 300 && code < 400:
+		return "give the address that it redirects to"
+	case code == http.StatusNotFound || code == http.StatusMethodNotAllowed:
+		return "check the path, such as /livez or /readyz"
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return "give the address of an endpoint that asks for no login"
+	case code >= 400 && code < 500:
+		return "check the address"
+	}
+	return "see what the process logs"
 }

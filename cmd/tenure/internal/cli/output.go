@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -86,6 +87,14 @@ func printable(s string, most int) string {
 		s = string(r[:most-1]) + "…"
 	}
 	return s
+}
+
+// named is a key as people read it: quoted where it has characters that would not show, so that no two keys look alike.
+func named(key string, most int) string {
+	if strings.ContainsFunc(key, func(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneError }) {
+		key = strconv.Quote(key)
+	}
+	return printable(key, most)
 }
 
 // short is an instance's ID as people can read it: without most of its random end. A prefix of an ID is enough for

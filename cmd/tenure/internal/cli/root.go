@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -76,9 +75,7 @@ func newRoot(a *app) *cobra.Command {
 	cmd.SetIn(a.In)
 	cmd.SetOut(a.Out)
 	cmd.SetErr(a.Err)
-	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage("%s: \"%s --help\" lists the flags", strings.TrimPrefix(err.Error(), "pflag: "), c.CommandPath())
-	})
+	cmd.SetFlagErrorFunc(misread)
 	f := cmd.PersistentFlags()
 	f.StringVar(&a.cfg.URL, "store", "", "`URL` of the store (environment: TENURE_STORE)")
 	f.StringVar(&a.cfg.Fleet, "fleet", "default", "the fleet's `NAME` (environment: TENURE_FLEET)")
@@ -88,28 +85,10 @@ func newRoot(a *app) *cobra.Command {
 	f.BoolVar(&a.json, "json", false, "print JSON")
 	cmd.AddCommand(a.run(), a.status(), a.who(), a.drain(), a.revoke(), a.provision(), a.migrate(), a.verify(), a.check(), a.healthcheck(), a.version())
 	cmd.InitDefaultCompletionCmd()
+	cmd.SetHelpCommand(a.help())
 	cmd.InitDefaultHelpCmd()
-	strict(cmd)
+	a.strict(cmd)
 	return cmd
-}
-
-// strict makes a stray argument of any command, cobra's own included, bad input.
-func strict(cmd *cobra.Command) {
-	for _, c := range cmd.Commands() {
-		strict(c)
-		if !c.Runnable() { // only then are its arguments looked at
-			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-		}
-		if inner := c.Args; inner != nil {
-			c.Args = func(c *cobra.Command, args []string) error {
-				err := inner(c, args)
-				if err != nil && !isStatus(err) {
-					err = usage("%s: \"%s --help\" says how", err, c.CommandPath())
-				}
-				return err
-			}
-		}
-	}
 }
 
 // no refuses arguments.
@@ -148,9 +127,6 @@ func (a *app) resolve(cmd *cobra.Command) {
 // open opens the store that the flags name. It sends nothing.
 func (a *app) open(cmd *cobra.Command) (stores.Handle, error) {
 	a.resolve(cmd)
-	if a.cfg.MaxTTL <= 0 {
-		return nil, usage("--max-ttl %v: must be between 1ms and 24h", a.cfg.MaxTTL)
-	}
 	return stores.Open(a.cfg)
 }
 

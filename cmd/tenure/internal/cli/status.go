@@ -118,7 +118,7 @@ func (v view) lines() []string {
 		g := grid{{"WORKLOAD", "STATE", "OWNER", "TOKEN", "SINCE", "TTL LEFT", "INFO"}}
 		for _, w := range v.Workloads {
 			g = append(g, []string{
-				printable(w.Key, 40), w.State, dash(short(w.Owner)), strconv.FormatUint(w.Token, 10), ago(w.Since, v.At), left(seconds(w.TTLLeftSeconds)), printable(w.Info, 60),
+				named(w.Key, 40), w.State, dash(short(w.Owner)), strconv.FormatUint(w.Token, 10), ago(w.Since, v.At), left(seconds(w.TTLLeftSeconds)), printable(w.Info, 60),
 			})
 		}
 		out = append(append(out, ""), g.lines()...)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,7 @@ where a check failed; each failure says which promise was broken.
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runVerify(cmd, o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.run, "run", "", "only the checks whose name matches `REGEXP`, such as O07 or ^T")
+	f.StringVar(&o.run, "run", "", "only the checks whose name matches `REGEXP`, such as O07, ^T or 'O01|T01'; without it all of them run and are listed")
 	f.DurationVar(&o.unit, "unit", 500*time.Millisecond, "grain of time of the checks, 10ms to 1m; 200ms is enough for a quick server nearby")
 	f.BoolVar(&o.short, "short", false, "leave out the checks that wait for long")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the random checks (0: a fresh one, which is printed)")
@@ -105,13 +106,19 @@ func (a *app) runVerify(cmd *cobra.Command, o verifyOptions) error {
 	if err := scratch.Prepare(ctx); err != nil {
 		return err
 	}
+	head := func() {}
 	if !a.json {
-		fmt.Fprintf(a.Err, "%s at %s, in scratch fleets under %s, seed %d\n", v.Server, v.Store, place, v.Seed)
+		head = sync.OnceFunc(func() {
+			fmt.Fprintf(a.Err, "%s at %s, in scratch fleets under %s, seed %d\n", v.Server, v.Store, place, v.Seed)
+		})
+	}
+	if o.run == "" {
+		head() // otherwise with the first check: there may be none
 	}
 	began := time.Now()
 	err = suite.Run(ctx, suite.Spec{
 		Store: a.cfg, Place: place, Unit: o.unit, MaxTTL: ttlUnits * o.unit, Run: o.run, Short: o.short, Seed: v.Seed, Lanes: o.lanes, Timeout: o.timeout,
-	}, func(r suite.Result) { a.checked(&v, r) })
+	}, func(r suite.Result) { head(); a.checked(&v, r) })
 	v.Seconds = time.Since(began).Seconds()
 	if left := removeScratch(scratch); left != nil {
 		fmt.Fprintf(a.Err, "tenure: what was made under %s could not be removed: %v\n", place, left)
@@ -122,7 +129,7 @@ func (a *app) runVerify(cmd *cobra.Command, o verifyOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.verdict(v)
+	return a.verdict(v, o)
 }
 
 // randomSeed is short enough to type.
@@ -164,9 +171,13 @@ func (a *app) checked(v *verified, r suite.Result) {
 	}
 }
 
-func (a *app) verdict(v verified) error {
+func (a *app) verdict(v verified, o verifyOptions) error {
 	if v.Passed+v.Failed+v.Skipped == 0 {
-		return usage("--run matches no check: write the beginning of a check's name, such as ^O")
+		without := ""
+		if o.short {
+			without = ", or --short leaves it out"
+		}
+		return usage("--run %q: no check has such a name%s; write one such as O07, or the beginning of many, such as ^T (without --run all of them run and are listed)", o.run, without)
 	}
 	if a.json {
 		if err := a.emit(v); err != nil {

@@ -83,7 +83,9 @@ func (a *app) keys(cmd *cobra.Command, args []string, _ string) ([]string, cobra
 	}
 	return a.complete(cmd, func(v view) (out []string) {
 		for _, w := range v.Workloads {
-			out = append(out, w.Key)
+			if named(w.Key, 0) == w.Key { // a tab or a line feed has a meaning of its own here
+				out = append(out, w.Key)
+			}
 		}
 		return out
 	})

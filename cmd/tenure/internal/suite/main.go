@@ -47,7 +47,7 @@ func Main() {
 	}
 	testing.Init()
 	args := []string{
-		"-test.v=test2json", "-test.timeout=" + spec.Timeout.String(), "-test.run=^" + top + "$/" + spec.Run, fmt.Sprintf("-test.short=%t", spec.Short),
+		"-test.v=test2json", "-test.timeout=" + spec.Timeout.String(), "-test.run=^" + top + "$/(?:" + spec.Run + ")", fmt.Sprintf("-test.short=%t", spec.Short),
 	}
 	if err := flag.CommandLine.Parse(args); err != nil {
 		fmt.Fprintln(os.Stderr, err)
