@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -140,8 +141,11 @@ func (e *events) draining(timeout time.Duration) {
 
 func (e *events) lost(reason string, r guard.Result) {
 	how := "was stopped"
-	if r.Killed {
+	switch {
+	case r.Killed:
 		how = "was killed"
+	case errors.Is(r.Err, guard.ErrTooLate):
+		how = "was not started"
 	}
 	e.say(event{Event: "lost", Reason: reason, Killed: r.Killed}, "the lease of %q was lost (%s); the command %s", e.key, reason, how)
 }

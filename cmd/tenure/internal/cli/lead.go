@@ -175,24 +175,20 @@ func (l *leader) ended(ctx context.Context, r guard.Result) error {
 		}
 		l.waits()
 		return lost
-	case errors.Is(r.Err, guard.ErrGuardianDied):
-		l.events.say(event{Event: "killed", Error: r.Err.Error()}, "%v", r.Err)
-		l.setStatus(exitInternal)
-		return r.Err
-	case r.Err != nil:
-		status := exitInternal
-		if unstarted, ok := errors.AsType[*guard.StartError](r.Err); ok {
-			status = startStatus(unstarted.Errno)
-		}
-		l.end(fail(status, "the command cannot be started: %v; give a program that this system can execute, or a script whose first line names its interpreter, as #!/bin/sh does", r.Err))
-		return r.Err
-	case r.Asked == guard.CauseDeadline:
+	case r.Asked == guard.CauseDeadline && r.Err == nil, errors.Is(r.Err, guard.ErrTooLate):
 		l.events.lost("not renewed in time", r)
 		if l.o.once {
 			l.end(fail(exitHeld, "the lease of %q was about to end, and --once was given", l.o.key))
 		}
 		l.waits()
 		return errNear
+	case errors.Is(r.Err, guard.ErrGuardianDied):
+		l.events.say(event{Event: "killed", Error: r.Err.Error()}, "%v", r.Err)
+		l.setStatus(exitInternal)
+		return r.Err
+	case r.Err != nil:
+		l.end(unstarted(r.Err))
+		return r.Err
 	}
 	l.setStatus(r.Status)
 	l.events.ended(r)
@@ -200,6 +196,18 @@ func (l *leader) ended(ctx context.Context, r guard.Result) error {
 		return &exitError{r.Status}
 	}
 	return nil
+}
+
+// unstarted is the end of the program where the command could not be started.
+func unstarted(err error) error {
+	status, remedy := exitInternal, "see what the machine lacks"
+	if refused, ok := errors.AsType[*guard.StartError](err); ok {
+		status = startStatus(refused.Errno)
+	}
+	if status != exitInternal {
+		remedy = "give a program that this system can execute, or a script whose first line names its interpreter, as #!/bin/sh does"
+	}
+	return fail(status, "the command cannot be started: %v; %s", err, remedy)
 }
 
 // waits says that the key is waited for again. Whether it is free shows later: after a revocation others have the first turn.

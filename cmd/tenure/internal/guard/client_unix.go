@@ -156,6 +156,8 @@ func (g *Guard) hear(r report) {
 		g.result.Status = *r.Ended
 	case r.Refused != 0:
 		g.result.Err = &StartError{Path: g.path, Errno: syscall.Errno(r.Refused)}
+	case r.Late:
+		g.result.Err = ErrTooLate
 	case r.Failed != "":
 		g.result.Err = errors.New(r.Failed)
 	}

@@ -32,8 +32,8 @@ type Result struct {
 	Asked Cause
 	// Killed: the command or descendants of it were killed.
 	Killed bool
-	// Err is set where the command could not be started (a *StartError where the system refused it), or where its
-	// guardian was killed and what it left was swept.
+	// Err is set where the command could not be started (a *StartError where the system refused it, ErrTooLate where
+	// there was no time left), or where its guardian was killed and what it left was swept.
 	Err error
 }
 
@@ -48,6 +48,9 @@ func (e *StartError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Err
 
 // ErrGuardianDied means that the guardian ended before its work was done. What it guarded was killed.
 var ErrGuardianDied = errors.New("the guardian process was killed; the command was killed with it")
+
+// ErrTooLate means that the deadline had passed before the command was started: it has not run.
+var ErrTooLate = errors.New("the lease ended before the command was started")
 
 // ErrUnsupported means that this system has no process groups.
 var ErrUnsupported = errors.New("guarding a command needs a Unix system")

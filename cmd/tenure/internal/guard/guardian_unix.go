@@ -31,7 +31,7 @@ func Main() int {
 	discardSignals()
 	g := &guardian{reports: reports, reaped: make(chan reaped)}
 	if err := g.begin(orders); err != nil {
-		r := report{Failed: err.Error()}
+		r := report{Failed: err.Error(), Late: errors.Is(err, ErrTooLate)}
 		if refused, ok := errors.AsType[*StartError](err); ok {
 			r.Refused = int(refused.Errno)
 		}
@@ -113,7 +113,7 @@ func (g *guardian) begin(orders io.Reader) error {
 	}
 	g.start, g.deadline = *first.Start, first.Start.Deadline
 	if Now() >= g.deadline {
-		return errors.New("the lease ended before the command was started")
+		return ErrTooLate
 	}
 	if err := g.launch(); err != nil {
 		return err

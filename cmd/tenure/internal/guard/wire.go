@@ -52,6 +52,8 @@ type report struct {
 	Failed  string `json:"failed,omitempty"`
 	// Refused is the system's own number for why it did not start the command; Failed says it in words.
 	Refused int `json:"refused,omitempty"`
+	// Late: the deadline had passed before the command was started.
+	Late bool `json:"late,omitempty"`
 }
 
 // Cause says why a command was asked to stop.
