@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/tenure-go/tenure/instance"
@@ -17,26 +18,31 @@ const (
 	lives = `m.expires_at > excluded.expires_at - $3::bigint * interval '1 microsecond'`
 	// A heartbeat that tells nothing new moves no column of an index and not rev: a HOT update.
 	sqlBeat = `WITH old AS (SELECT rev FROM {s}.member WHERE fleet = $1 AND id = $2 AND expires_at > clock_timestamp()), i AS (
-		INSERT INTO {s}.member AS m (fleet, id, expires_at, joined_at, rev, draining, leaving, description)
+		INSERT INTO {s}.member AS m (fleet, id, expires_at, joined_at, rev, draining, leaving, description, ttl_us)
 		VALUES ($1, $2, ` + ttl + `, coalesce(timestamptz 'epoch' + $4::bigint * interval '1 microsecond', clock_timestamp()),
-			` + nowUS + `, $5::boolean, $6::boolean, $7)
+			` + nowUS + `, $5::boolean, $6::boolean, $7, $3::bigint)
 		ON CONFLICT (fleet, id) DO UPDATE SET
 			joined_at = CASE WHEN ` + lives + ` THEN m.joined_at ELSE excluded.joined_at END,
 			rev = CASE WHEN ` + lives + ` AND m.draining >= excluded.draining AND m.leaving = excluded.leaving
 				AND m.description = excluded.description THEN m.rev ELSE greatest(m.rev + 1, excluded.rev) END,
 			draining = excluded.draining OR m.draining AND ` + lives + `,
-			leaving = excluded.leaving, description = excluded.description, expires_at = excluded.expires_at
+			leaving = excluded.leaving, description = excluded.description, expires_at = excluded.expires_at, ttl_us = excluded.ttl_us
 		RETURNING rev)
 		SELECT i.rev IS DISTINCT FROM old.rev FROM i LEFT JOIN old ON true`
 	// The generation is a digest of who is alive and when each was last different, so that nobody
-	// counts, nobody waits for a counter's row, and an expiry moves it by itself.
+	// counts, nobody waits for a counter's row, and an expiry moves it by itself. It says as well whether anybody is to
+	// live for longer than his own TTL.
 	sqlView = `WITH t AS MATERIALIZED (SELECT clock_timestamp() AS now), live AS MATERIALIZED (
 		SELECT m.*, {us:m.expires_at - t.now} AS left_us FROM {s}.member m, t WHERE m.fleet = $1 AND m.expires_at > t.now), g AS (
 		SELECT coalesce(nullif(mod(sum(hashtextextended(id, rev)), 9223372036854775807), 0), 1)::bigint AS gen,
-			min(left_us) FILTER (WHERE id <> $2) AS next_us FROM live)
-		SELECT g.gen, g.next_us, m.id, {us:m.joined_at}, m.draining, m.leaving, m.left_us, m.description
+			min(left_us) FILTER (WHERE id <> $2) AS next_us, bool_or(left_us > ttl_us) IS TRUE AS far FROM live)
+		SELECT g.gen, g.next_us, g.far, m.id, {us:m.joined_at}, m.draining, m.leaving, m.left_us, m.description
 		FROM g LEFT JOIN live m ON g.gen IS DISTINCT FROM $3::bigint OR m.id = $2
 		ORDER BY m.joined_at, m.id`
+	// The clock was set back: a member that has died meanwhile would stay for as long.
+	sqlLives = `UPDATE {s}.member SET expires_at = clock_timestamp() + ttl_us * interval '1 microsecond'
+		WHERE fleet = $1 AND id = ANY(ARRAY(SELECT id FROM {s}.member WHERE fleet = $1
+			AND expires_at > clock_timestamp() + ttl_us * interval '1 microsecond' ORDER BY id FOR UPDATE SKIP LOCKED))`
 	sqlBeginDrain = `UPDATE {s}.member SET draining = true, rev = greatest(rev + 1, ` + nowUS + `)
 		WHERE fleet = $1 AND id = $2 AND NOT draining AND expires_at > clock_timestamp()`
 	sqlLeave = `DELETE FROM {s}.member WHERE fleet = $1 AND id = $2`
@@ -69,7 +75,10 @@ func (s *Store) Heartbeat(ctx context.Context, self registry.Self, ttl time.Dura
 	if len(rows[0]) == 0 {
 		return registry.View{}, unavailable("heartbeat", errNoState)
 	}
-	v, err := readView(rows[1], self.Instance.ID, known)
+	v, far, err := readView(rows[1], self.Instance.ID, known)
+	if far {
+		s.shorten(ctx)
+	}
 	if c := (cells{row: rows[0][0]}); err == nil && c.bool() {
 		s.tell(ctx, news(v.Self))
 	}
@@ -96,22 +105,30 @@ func generation(g registry.Generation) []byte {
 	return number(int64(g))
 }
 
-func readView(rows [][][]byte, self instance.ID, known registry.Generation) (v registry.View, err error) {
+// shorten brings lives forward that end too late. Like what is purged it is done again by the next heartbeat.
+func (s *Store) shorten(ctx context.Context) {
+	if _, err := s.run(ctx, call{op: "shorten lives", lane: s.bulk, stmts: []stmt{{sql: s.q.lives, args: [][]byte{text(s.fleet)}}}}); err != nil {
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "tenure: members that live too long stay for now; it is tried again later", slog.Any("error", err))
+	}
+}
+
+// readView reads a view, and whether it has a member in it whose life is too long.
+func readView(rows [][][]byte, self instance.ID, known registry.Generation) (v registry.View, far bool, err error) {
 	for _, row := range rows {
 		c := cells{row: row}
-		v.Generation, v.NextExpiry = registry.Generation(c.int()), micros(c.int())
+		v.Generation, v.NextExpiry, far = registry.Generation(c.int()), micros(c.int()), c.bool()
 		v.Unchanged = known != 0 && known == v.Generation
 		id := c.text()
 		m := registry.Member{JoinedAt: time.UnixMicro(c.int()).UTC(), Draining: c.bool(), Leaving: c.bool(), TTLLeft: micros(c.int())}
 		description := c.next()
 		if c.err != nil {
-			return registry.View{}, unavailable("read members", c.err)
+			return registry.View{}, false, unavailable("read members", c.err)
 		}
 		if id == "" {
 			continue
 		}
 		if err := json.Unmarshal(description, &m.Instance); err != nil {
-			return registry.View{}, unavailable("read members", fmt.Errorf("member %q: %w", id, err))
+			return registry.View{}, false, unavailable("read members", fmt.Errorf("member %q: %w", id, err))
 		}
 		m.ID = instance.ID(id)
 		if m.ID == self {
@@ -122,7 +139,7 @@ func readView(rows [][][]byte, self instance.ID, known registry.Generation) (v r
 			v.Members = append(v.Members, m)
 		}
 	}
-	return v, nil
+	return v, far, nil
 }
 
 // Members implements registry.Registry.
@@ -132,7 +149,8 @@ func (s *Store) Members(ctx context.Context) (registry.View, error) {
 	if err != nil {
 		return registry.View{}, err
 	}
-	return readView(rows[0], "", 0)
+	v, _, err := readView(rows[0], "", 0)
+	return v, err
 }
 
 // BeginDrain implements registry.Registry.

@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// Opening a session twice extends it, one that is over is not touched.
-	sqlOpen = `WITH ` + settled + `, i AS (
+	// Opening a session twice extends it, one that is over is not touched. The marker must know that sessions may
+	// live so long: the next freeze lasts for them.
+	sqlOpen = `WITH ` + settledFor + `, i AS (
 		INSERT INTO {s}.session AS s (fleet, id, owner, expires_at, ttl_ms)
 		SELECT $1, $2, $4, ` + ttl + `, ` + msOfTTL + ` FROM f
 		ON CONFLICT (fleet, id) DO UPDATE SET expires_at = ` + ttl + `, ttl_ms = excluded.ttl_ms

@@ -27,6 +27,9 @@ const (
 	// with its freeze seen to end. Without it a statement does nothing and answers no row.
 	settled = `f AS MATERIALIZED (SELECT incarnation, token_floor FROM {s}.fleet
 		WHERE fleet = $1 AND thawed AND life = {life} AND {durable})`
+	// settledFor is settled, and knows of sessions as long as $3 µs.
+	settledFor = `f AS MATERIALIZED (SELECT incarnation FROM {s}.fleet
+		WHERE fleet = $1 AND thawed AND life = {life} AND {durable} AND max_ttl_us >= $3::bigint)`
 	// frozen is the marker while grants are frozen. Its lock makes the end of the freeze wait for
 	// every re-assertion in flight, so that a grant's snapshot has them all.
 	frozen = `f AS MATERIALIZED (SELECT incarnation, {us:frozen_until - clock_timestamp()} AS left_us FROM {s}.fleet
@@ -48,11 +51,12 @@ const (
 
 // statements are the store's statements, written out for one schema.
 type statements struct {
-	state, begin, thaw, provision                   string
+	state, begin, lengthen, forward                 string
+	thaw, provision                                 string
 	open, openFrozen, renew, renewed, closeSession  string
 	lapse, insert, grant, standing                  string
 	verify, verifyFrozen, release, revoke, leases   string
-	beat, view, beginDrain, leave                   string
+	beat, view, lives, beginDrain, leave            string
 	statusLife, statusPut, statuses, statusesAll    string
 	planHead, targetGone, targetPut                 string
 	targetOf, targetsAll                            string
@@ -77,11 +81,11 @@ func fill(schema, sql string) string {
 func newStatements(schema string) statements {
 	f := func(sql string) string { return fill(schema, sql) }
 	return statements{
-		state: f(sqlState), begin: f(sqlBegin), thaw: f(sqlThaw), provision: f(sqlProvision),
+		state: f(sqlState), begin: f(sqlBegin), lengthen: f(sqlLengthen), forward: f(sqlForward), thaw: f(sqlThaw), provision: f(sqlProvision),
 		open: f(sqlOpen), openFrozen: f(sqlOpenFrozen), renew: f(sqlRenew), renewed: f(sqlRenewed), closeSession: f(sqlCloseSession),
 		lapse: f(sqlLapse), insert: f(sqlInsert), grant: f(sqlGrant), standing: f(sqlStanding),
 		verify: f(sqlVerify), verifyFrozen: f(sqlVerifyFrozen), release: f(sqlRelease), revoke: f(sqlRevoke), leases: f(sqlLeases),
-		beat: f(sqlBeat), view: f(sqlView), beginDrain: f(sqlBeginDrain), leave: f(sqlLeave),
+		beat: f(sqlBeat), view: f(sqlView), lives: f(sqlLives), beginDrain: f(sqlBeginDrain), leave: f(sqlLeave),
 		statusLife: f(sqlStatusLife), statusPut: f(sqlStatusPut), statuses: f(sqlStatuses), statusesAll: f(sqlStatusesAll),
 		planHead: f(sqlPlanHead), targetGone: f(sqlTargetGone), targetPut: f(sqlTargetPut), targetOf: f(sqlTargetOf), targetsAll: f(sqlTargetsAll),
 		notify: `SELECT pg_notify($1, $2)`, fence: f(sqlFence), fenceWhy: f(sqlFenceWhy), fenceIdle: sqlFenceIdle,

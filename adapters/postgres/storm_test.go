@@ -166,8 +166,8 @@ func TestPurge(t *testing.T) {
 	// A clock that was set back must not let tokens fall once the row is gone.
 	srv.exec(t, "UPDATE tenure.lease SET token = token + 3600000000000 WHERE fleet = $1 AND key = 'a-0'", s.fleet)
 	tokens["a-0"] += 3600000000000
-	srv.exec(t, `INSERT INTO tenure.member (joined_at, expires_at, rev, draining, leaving, fleet, id, description)
-		VALUES (now(), now() - interval '2 hours', 1, false, false, $1, 'gone', '{}')`, s.fleet)
+	srv.exec(t, `INSERT INTO tenure.member (joined_at, expires_at, rev, draining, leaving, fleet, id, description, ttl_us)
+		VALUES (now(), now() - interval '2 hours', 1, false, false, $1, 'gone', '{}', 1)`, s.fleet)
 	srv.exec(t, `INSERT INTO tenure.status_owner VALUES (now() - interval '3 hours', now() - interval '2 hours', $1, 'gone')`, s.fleet)
 	srv.exec(t, `INSERT INTO tenure.status VALUES (1, now(), now() - interval '3 hours', $1, 'k', 'gone', 'active', '', '')`, s.fleet)
 	if count() != 5+10+3 {

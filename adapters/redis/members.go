@@ -137,9 +137,10 @@ func left(score string, now int64) (time.Duration, error) {
 	return micros(int64(f) - now), nil
 }
 
-// parseMember reads "<joined µs> <marks> <description>"; see lua/membership.lua.
+// parseMember reads "<joined µs> <TTL µs> <marks> <description>"; see lua/membership.lua.
 func parseMember(id instance.ID, text string) (m registry.Member, err error) {
 	joined, rest, _ := strings.Cut(text, " ")
+	_, rest, _ = strings.Cut(rest, " ")
 	marks, description, _ := strings.Cut(rest, " ")
 	at, err := strconv.ParseInt(joined, 10, 64)
 	if err != nil {

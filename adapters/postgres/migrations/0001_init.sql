@@ -10,6 +10,7 @@ CREATE TABLE {s}.fleet (
 	life text NOT NULL,               -- its timeline and its postmaster's start
 	frozen_until timestamptz NOT NULL,
 	thawed boolean NOT NULL,          -- the freeze was seen to end; grants need it
+	max_ttl_us bigint NOT NULL,       -- the longest MaxTTL that any client named: so long is a freeze
 	token_floor bigint NOT NULL DEFAULT 0 -- highest token of the lease rows that were purged
 ) WITH (fillfactor = 50);
 
@@ -45,6 +46,7 @@ CREATE INDEX lease_by_session ON {s}.lease (fleet, session) WHERE session IS NOT
 CREATE TABLE {s}.member (
 	joined_at timestamptz NOT NULL,
 	expires_at timestamptz NOT NULL,
+	ttl_us bigint NOT NULL,           -- of its last heartbeat: it lives for no longer, whatever is done to the clock
 	rev bigint NOT NULL,              -- moves when others have something to see, never with a heartbeat
 	draining boolean NOT NULL,
 	leaving boolean NOT NULL,

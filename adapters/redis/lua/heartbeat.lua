@@ -4,6 +4,7 @@ bury()
 local was = member(ARGV[3])
 local is = {
   joined = was and was.joined or (ARGV[7] ~= '' and ARGV[7] or int(now)),
+  ttl = ARGV[5],
   draining = ARGV[8] == '1' or (was ~= nil and was.draining),
   leaving = ARGV[9] == '1',
   description = ARGV[6]

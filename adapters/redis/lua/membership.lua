@@ -1,19 +1,19 @@
--- Members: id -> "<joined µs> <marks> <description>", marks being a subset of "dl" or "-", and
+-- Members: id -> "<joined µs> <TTL µs> <marks> <description>", marks being a subset of "dl" or "-", and
 -- beside them a sorted set id -> expiry µs.
 -- KEYS: 1 marker, 2 members, 3 lives, 4 generation.
 local function member(id)
   local expires = redis.call('ZSCORE', KEYS[3], id)
   local text = redis.call('HGET', KEYS[2], id)
   if not text or not expires or tonumber(expires) <= now then return nil end
-  local joined, marks, description = string.match(text, '^(%-?%d+) ([dl%-]+) (.*)$')
+  local joined, ttl, marks, description = string.match(text, '^(%-?%d+) (%d+) ([dl%-]+) (.*)$')
   if not joined then return nil end
-  return {text = text, joined = joined, draining = string.find(marks, 'd') ~= nil,
+  return {text = text, joined = joined, ttl = ttl, draining = string.find(marks, 'd') ~= nil,
     leaving = string.find(marks, 'l') ~= nil, description = description}
 end
 
 local function put_member(id, m)
   local marks = (m.draining and 'd' or '') .. (m.leaving and 'l' or '')
-  m.text = m.joined .. ' ' .. (marks == '' and '-' or marks) .. ' ' .. m.description
+  m.text = m.joined .. ' ' .. m.ttl .. ' ' .. (marks == '' and '-' or marks) .. ' ' .. m.description
   redis.call('HSET', KEYS[2], id, m.text)
 end
 
@@ -30,9 +30,22 @@ local function turn()
   redis.call('SET', KEYS[4], generation)
 end
 
+-- Where the clock was set back, the lives of before end too late: each is cut to what its TTL allows, the latest
+-- first, until one is met that is in order. All but the first time after a step that is the very first one.
+local function shorten()
+  for _ = 1, 500 do
+    local last = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')
+    if not last[1] then return end
+    local ttl = string.match(redis.call('HGET', KEYS[2], last[1]) or '', '^%-?%d+ (%d+) ')
+    if ttl and tonumber(last[2]) <= now + ttl then return end
+    redis.call('ZADD', KEYS[3], now + (ttl or 0), last[1]) -- without a readable record nobody lives
+  end
+end
+
 -- Removes members whose life has ended. Whoever looks first does it. A fleet that nobody ever joined stays
 -- without a trace, however often it is looked at.
 local function bury()
+  shorten()
   local dead = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, 500)
   for _, id in ipairs(dead) do remove(id) end
   if #dead > 0 or (generation == '0' and redis.call('HLEN', KEYS[2]) > 0) then turn() end
