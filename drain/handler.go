@@ -1,10 +1,12 @@
 package drain
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -37,11 +39,11 @@ type Answer struct {
 
 // Handler returns a handler that drains this instance, for a preStop hook. It blocks until the instance is drained
 // (200), or for Config.Timeout (504, with what still runs); the server's own WriteTimeout is lifted
-// for the request. Requests that come meanwhile join the same drain, later ones are answered at once. A client
+// for the request. A request that waits for less says so: "/drain?timeout=20s". Requests that come meanwhile join the same drain, later ones are answered at once. A client
 // that goes away ends its request, not the drain.
 //
 // Refused are other methods than POST (405; GET too unless Internal), a missing token (401), a wrong one and a request
-// that a browser made for another site (403). Errors of Handler match lease.ErrInvalid.
+// that a browser made for another site (403), and a timeout that is none (400). Errors of Handler match lease.ErrInvalid.
 func (d *Drainer) Handler(cfg HandlerConfig) (http.Handler, error) {
 	if strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, fault.Invalid("drain.HandlerConfig.Token", "(not shown)", "must be visible ASCII without spaces, or it could never be sent; trim it")
@@ -53,6 +55,9 @@ func (d *Drainer) Handler(cfg HandlerConfig) (http.Handler, error) {
 	}
 	return h, nil
 }
+
+// timeoutParam is how a request says for how long it waits.
+const timeoutParam = "timeout"
 
 type handler struct {
 	drainer  *Drainer
@@ -66,10 +71,21 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, code, Answer{State: "refused", Error: why})
 		return
 	}
+	ctx := r.Context()
+	if text := r.URL.Query().Get(timeoutParam); text != "" {
+		wait, err := time.ParseDuration(text)
+		if err != nil || wait <= 0 {
+			answer(w, http.StatusBadRequest, Answer{State: "refused", Error: fmt.Sprintf("%s %.40q: must be a duration above 0, such as 20s", timeoutParam, text)})
+			return
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, wait, ErrTimeout)
+		defer cancel()
+	}
 	// A drain outlasts what a server allows for ordinary answers. Where the limit cannot be lifted, it stays.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	h.drainer.begin(r.Context()) // even for a client that has gone away already: it asked
-	err := h.drainer.Drain(r.Context())
+	err := h.drainer.Drain(ctx)
 	p := h.drainer.Progress()
 	a := Answer{State: "drained", Drained: p.Done, Running: p.Running, ElapsedSeconds: p.Elapsed.Seconds()}
 	if p.MarkErr != nil {

@@ -92,6 +92,45 @@ func TestHandlerTimesOut(t *testing.T) {
 	})
 }
 
+// A request may wait for less than the drain's own timeout, and hears what runs as well. It may not wait for longer.
+func TestHandlerWaitsForAsLongAsTheRequestSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDrainer(t, drain.Config{Timeout: 20 * time.Second}, newSubject(map[string]time.Duration{"slow": time.Hour}))
+		h := handler(t, d, drain.HandlerConfig{})
+		for _, c := range []struct {
+			query string
+			wait  time.Duration
+		}{{"?timeout=3s", 3 * time.Second}, {"?timeout=1h", 20 * time.Second}, {"?timeout=", 20 * time.Second}} {
+			r, begin := request(t, http.MethodPost), time.Now()
+			r.URL.RawQuery = strings.TrimPrefix(c.query, "?")
+			w, a := serve(t, h, r)
+			equal(t, c.query+": the code", w.Code, http.StatusGatewayTimeout)
+			equal(t, c.query+": the state", a.State, "draining")
+			sameKeys(t, c.query+": the running", a.Running, "slow")
+			equal(t, c.query+": the wait", time.Since(begin), c.wait)
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+// A wait that is none is refused before anything is done.
+func TestHandlerRefusesWaitsThatAreNone(t *testing.T) {
+	for _, query := range []string{"timeout=soon", "timeout=20", "timeout=0s", "timeout=-1s"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSubject(map[string]time.Duration{"x": time.Second})
+			r := request(t, http.MethodPost)
+			r.URL.RawQuery = query
+			w, a := serve(t, handler(t, newDrainer(t, drain.Config{}, s), drain.HandlerConfig{}), r)
+			equal(t, query+": the code", w.Code, http.StatusBadRequest)
+			if a.State != "refused" || !strings.Contains(a.Error, "such as 20s") {
+				t.Errorf("%s: %+v", query, a)
+			}
+			synctest.Wait()
+			equal(t, "told", s.times(), 0)
+		})
+	}
+}
+
 func TestHandlerRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name     string

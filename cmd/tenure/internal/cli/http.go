@@ -69,18 +69,22 @@ func (a *app) drainURL(cmd *cobra.Command, o drainOptions) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel, err := bounded(cmd, o.timeout)
+	wait := o.timeout
+	if wait > 0 {
+		wait += answerWithin
+	}
+	ctx, cancel, err := bounded(cmd, wait)
 	if err != nil {
 		return err
 	}
 	defer cancel()
 	began := time.Now()
 	stop := a.waiting(shown, began)
-	code, body, err := post(ctx, o.url, token)
+	code, body, err := post(ctx, withTimeout(o.url, o.timeout), token)
 	stop()
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fail(exitTimeout, "%s has not answered after %s, and the drain goes on; what still runs there is in its answer, so raise --timeout above the handler's own, or see \"tenure status\"", shown, left(time.Since(began)))
+		return fail(exitTimeout, "%s has not answered after %s, and may go on draining; see \"tenure status\" for what still runs there", shown, left(time.Since(began)))
 	case errors.Is(err, context.Canceled):
 		return fail(exitInterrupted, "interrupted; the drain goes on")
 	case err != nil:
@@ -102,6 +106,21 @@ func (a *app) drainURL(cmd *cobra.Command, o drainOptions) error {
 		}
 	}
 	return fail(exitNo, "%s refused (%d): %s%s", shown, code, answer.Error, advice(code))
+}
+
+// answerWithin is how much longer than the drain its answer may take, which names what still runs.
+const answerWithin = 5 * time.Second
+
+// withTimeout tells the handler for how long to wait. A URL that says so itself is left as it is.
+func withTimeout(text string, wait time.Duration) string {
+	u, err := url.Parse(text)
+	if err != nil || wait <= 0 || u.Query().Has("timeout") {
+		return text
+	}
+	q := u.Query()
+	q.Set("timeout", wait.String())
+	u.RawQuery = q.Encode()
+	return u.String()
 }
 
 // advice is what to do about a refusal.

@@ -229,7 +229,7 @@ type minder struct {
 }
 
 // impatience is how long a guardian may take for an order that no deadline bounds.
-const impatience = 2 * time.Second
+const impatience = 5 * time.Second
 
 // mind returns when nothing of the command is left.
 func (m *minder) mind(ctx context.Context) {
