@@ -46,9 +46,12 @@ func (x *Index) bestOfAll() []int32 {
 			if now := [2]int32{x.hrw.classOf[w], c}; ch == nil || now != pair {
 				pair, ch = now, e.change(now)
 			}
+			old := x.hrw.best[w]
 			winner, score := e.winner(int32(w), c, ch)
 			place[w] = winner
-			x.hrw.best[w], x.hrw.score[w] = x.instName[winner], score
+			if name := x.instName[winner]; name != old || score != x.hrw.score[w] {
+				x.hrw.best[w], x.hrw.score[w] = name, score
+			}
 		}
 		x.hrw.classOf[w] = c
 	}

@@ -140,12 +140,15 @@ func (x *Index) SetWeight(key string, weight int) error {
 // workload that the index does not know is ignored.
 func (x *Index) Adopt(p Plan) {
 	w := 0
-	for _, t := range p.Targets {
-		for w < len(x.key) && x.key[w] != t.Key && x.key[w] < t.Key {
-			w++
-		}
-		if w == len(x.key) || x.key[w] != t.Key {
-			continue
+	for i := range p.Targets {
+		t := &p.Targets[i]
+		if w == len(x.key) || x.key[w] != t.Key { // nearly always it is the next one
+			for w < len(x.key) && x.key[w] < t.Key {
+				w++
+			}
+			if w == len(x.key) || x.key[w] != t.Key {
+				continue
+			}
 		}
 		x.flight[w] = none
 		if o := x.owner[w]; o == none || x.names[o] != t.Instance {

@@ -1,5 +1,7 @@
 package assigner
 
+import "github.com/tenure-go/tenure/instance"
+
 // outcome is what an algorithm decides; finish makes a Plan of it.
 type outcome struct {
 	place    []int32 // workload -> instance, or none
@@ -27,8 +29,9 @@ func (x *Index) finish(at []int32, o outcome) Plan {
 		Deferred: o.deferred,
 		Digest:   x.digest(),
 	}
+	ids := make([]instance.ID, len(x.inst)) // close together, for it is looked up for each workload
 	for i := range x.inst {
-		p.Quotas[i].Instance = x.inst[i].ID
+		ids[i], p.Quotas[i].Instance = x.inst[i].ID, x.inst[i].ID
 	}
 	moves := 0
 	for w, i := range o.place {
@@ -42,7 +45,7 @@ func (x *Index) finish(at []int32, o outcome) Plan {
 			p.Unplaceable = append(p.Unplaceable, Unplaced{x.key[w], x.why(w)})
 			continue
 		}
-		p.Targets = append(p.Targets, Target{x.key[w], x.inst[i].ID})
+		p.Targets = append(p.Targets, Target{x.key[w], ids[i]})
 		p.Quotas[i].Count++
 		p.Quotas[i].Weight += x.weight[w]
 		if i != at[w] {
