@@ -18,6 +18,7 @@ type electorate map[int32]int64
 type change struct {
 	fresh [][]int32 // runs of new instances and of those whose capacity changed
 	gone  []bool    // by name: was asked and is not there, or not with that capacity, any more; nil: nobody
+	rival int32     // the only fresh one; none: there is none, or there are several
 }
 
 // election finds the winners of all workloads, with the help of the one before.
@@ -38,22 +39,35 @@ func (x *Index) bestOfAll() []int32 {
 	}
 	e := x.newElection()
 	place := make([]int32, len(x.key))
-	var pair [2]int32 // most workloads are of one class, and so is
-	var ch *change    // what happened to it
+	pair, ch := [2]int32{none, none}, (*change)(nil) // most workloads are of one class, and so is what happened to it
 	for w, c := range x.classOf {
-		place[w] = none
-		if c != none {
-			if now := [2]int32{x.hrw.classOf[w], c}; ch == nil || now != pair {
-				pair, ch = now, e.change(now)
+		was := x.hrw.classOf[w]
+		x.hrw.classOf[w] = c
+		if c == none {
+			place[w] = none
+			continue
+		}
+		if now := [2]int32{was, c}; ch == nil || now != pair {
+			pair, ch = now, e.change(now)
+		}
+		if was != none && (ch.gone == nil || !ch.gone[x.hrw.best[w]]) {
+			i := x.instOf[x.hrw.best[w]]
+			if len(ch.fresh) == 0 {
+				place[w] = i
+				continue
 			}
-			old := x.hrw.best[w]
-			winner, score := e.winner(int32(w), c, ch)
-			place[w] = winner
-			if name := x.instName[winner]; name != old || score != x.hrw.score[w] {
-				x.hrw.best[w], x.hrw.score[w] = name, score
+			if ch.rival != none && x.capacity[i] == x.capacity[ch.rival] { // as in most fleets, and nearly always in vain
+				if s := Score(x.hash[w], x.instHash[ch.rival]); s < x.hrw.score[w] {
+					place[w] = i
+					continue
+				}
 			}
 		}
-		x.hrw.classOf[w] = c
+		winner, score := e.winner(int32(w), was, c, ch)
+		place[w] = winner
+		if name := x.instName[winner]; name != x.hrw.best[w] || score != x.hrw.score[w] {
+			x.hrw.best[w], x.hrw.score[w] = name, score
+		}
 	}
 	x.hrw.classes = e.now
 	return place
@@ -74,9 +88,9 @@ func (x *Index) newElection() *election {
 
 // winner returns the best instance and its score for a workload of a class, to which a change has
 // happened.
-func (e *election) winner(w, c int32, ch *change) (int32, uint64) {
+func (e *election) winner(w, was, c int32, ch *change) (int32, uint64) {
 	old := &e.x.hrw
-	if old.classOf[w] == none || ch.gone != nil && ch.gone[old.best[w]] {
+	if was == none || ch.gone != nil && ch.gone[old.best[w]] {
 		b := e.x.best(w, e.runs[c], e.table)
 		return b.i, b.score
 	}
@@ -109,7 +123,7 @@ func (e *election) change(pair [2]int32) *change {
 	switch {
 	case ok:
 	case pair[0] == none:
-		ch = &change{}
+		ch = &change{rival: none}
 	default:
 		ch = e.compare(e.before[pair[0]], pair[1])
 	}
@@ -118,7 +132,7 @@ func (e *election) change(pair [2]int32) *change {
 }
 
 func (e *election) compare(before electorate, c int32) *change {
-	ch := &change{}
+	ch := &change{rival: none}
 	for name, capacity := range before {
 		if e.now[c][name] != capacity {
 			if ch.gone == nil {
@@ -134,5 +148,8 @@ func (e *election) compare(before electorate, c int32) *change {
 		}
 	}
 	ch.fresh = e.x.runs(fresh)
+	if len(fresh) == 1 {
+		ch.rival = fresh[0]
+	}
 	return ch
 }

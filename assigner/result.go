@@ -1,6 +1,10 @@
 package assigner
 
-import "github.com/tenure-go/tenure/instance"
+import (
+	"slices"
+
+	"github.com/tenure-go/tenure/instance"
+)
 
 // outcome is what an algorithm decides; finish makes a Plan of it.
 type outcome struct {
@@ -13,11 +17,36 @@ type outcome struct {
 
 // positions returns where every workload counts now.
 func (x *Index) positions() []int32 {
-	at := make([]int32, len(x.key))
-	for w := range at {
-		at[w] = x.position(int32(w))
+	at, seats := make([]int32, len(x.key)), x.seats()
+	for w, owner := range x.owner {
+		switch {
+		case x.flight[w] == none && owner == none:
+			at[w] = none
+		case x.flight[w] == none && x.classOf[w] == 0 && seats[owner] != unseated:
+			at[w] = seats[owner]
+		default:
+			at[w] = x.position(int32(w))
+		}
 	}
 	return at
+}
+
+// unseated says that a seat is not known beforehand.
+const unseated int32 = -2
+
+// seats returns for each name where a workload of the first class counts that is owned by it, since nearly all
+// are of that class and owned by an active instance.
+func (x *Index) seats() []int32 {
+	seats := slices.Repeat([]int32{unseated}, len(x.names))
+	if len(x.classes) == 0 {
+		return seats
+	}
+	for i, name := range x.instName {
+		if x.active[i] && x.classes[0].set.has(int32(i)) {
+			seats[name] = int32(i)
+		}
+	}
+	return seats
 }
 
 // finish turns a decision into a plan. at is where the workloads counted before.
