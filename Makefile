@@ -125,7 +125,7 @@ faults: servers ## Real fleets on private servers, hurt in every way of verify/f
 SOAK ?= 30m
 .PHONY: soak
 soak: servers ## The sample under chaos for SOAK=30m on all three stores at once; nothing may be owned twice, and nothing grow
-	TENURE_REQUIRE_SERVERS=1 $(GO) test -count=1 -v -timeout 24h -run '^TestSoak$$' ./verify/soak -soak.for $(SOAK) -soak.stores memory,redis,postgres
+	TENURE_REQUIRE_SERVERS=1 $(GO) test -count=1 -v -timeout 24h -parallel 3 -run '^TestSoak$$' ./verify/soak -soak.for $(SOAK) -soak.stores memory,redis,postgres
 
 .PHONY: peers
 peers: servers ## Tenure beside its peers: all tables of docs/performance.md and its plots

@@ -12,7 +12,7 @@ const (
 	purgeEvery = time.Minute
 	purgeBatch = "64"
 	// deadFor is how long rows are kept that nothing reads any more, for people who look for what happened.
-	deadFor = `interval '1 hour'`
+	deadFor = `interval '10 minutes'`
 
 	// Sessions that expired unnoticed, since nobody wanted their keys.
 	sqlPurgeLapse = `WITH ` + settled + `, e AS MATERIALIZED (
