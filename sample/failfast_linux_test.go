@@ -30,6 +30,7 @@ func TestFailFast(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Error("the run goes on")
 	}
+	r.screen.close()
 	if status := r.verdict(nil, nil, nil); status != exitBad {
 		t.Errorf("status %d", status)
 	}

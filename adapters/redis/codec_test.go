@@ -13,6 +13,7 @@ import (
 
 // Whatever stands in the server, reading it never fails hard.
 func FuzzStoredTexts(f *testing.F) {
+	f.Add(`1796057900118412 10000000 d {"id":"a"}`)
 	f.Add(`1796057900118412 d {"id":"a"}`)
 	f.Add(`12 34 56 active 5 owner{"name":"n"}`)
 	f.Add("1 2 3")
@@ -68,7 +69,7 @@ func TestMemberTextsReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, marks := range []string{"-", "d", "l", "dl"} {
-		m, err := parseMember(i.ID, "-62135596800000000 "+marks+" "+string(description))
+		m, err := parseMember(i.ID, "-62135596800000000 10000000 "+marks+" "+string(description))
 		if err != nil || !m.Equal(i) || m.Draining != strings.Contains(marks, "d") || m.Leaving != strings.Contains(marks, "l") {
 			t.Errorf("marks %q read as %+v, %v", marks, m, err)
 		}

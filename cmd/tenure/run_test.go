@@ -157,11 +157,13 @@ func TestRunAgain(t *testing.T) {
 	}
 	t.Run("always", func(t *testing.T) {
 		t.Parallel()
-		p := running(t, "", fleetIn(t, redis, "always"), "--restart", "--", "echo", "again")
-		eventually(t, "two runs", func() bool { return strings.Count(p.out.String(), "again") == 2 })
+		// The third run is still there when the signal comes.
+		script := `echo x >>"$0"; [ "$(wc -l <"$0")" -lt 3 ] || exec "$1" "$2" third`
+		p := running(t, "", fleetIn(t, redis, "always"), "--restart", "--", "sh", "-c", script, filepath.Join(t.TempDir(), "runs"), self(t), asHearer)
+		p.printed("third on")
 		p.signal(syscall.SIGTERM)
-		if status := p.wait(); status != 0 {
-			t.Errorf("status %d", status)
+		if status := p.wait(); status != 0 || !strings.Contains(p.out.String(), "third heard terminated") {
+			t.Errorf("status %d, output %q", status, p.out.String())
 		}
 	})
 }
