@@ -70,7 +70,11 @@ func TestWrongUseIsOneLineAndStartsNothing(t *testing.T) {
 		want string
 	}{
 		{"unknown flag", []string{"-x"}, "-x"},
-		{"not a number", []string{"-pods", "many"}, `"many"`},
+		{"not a number", []string{"-pods", "many"}, `"many" for flag -pods: must be a whole number`},
+		{"a negative seed", []string{"-seed", "-1"}, "-seed: must be a whole number of 0 or more"},
+		{"not a time", []string{"-for", "abc"}, "-for: must be a time with its unit"},
+		{"an empty store", []string{"-store", ""}, `-store "": must not be empty`},
+		{"an empty catalogue name", []string{"-catalogue", ""}, `-catalogue "": must not be empty`},
 		{"argument", []string{"chaos"}, `"chaos"`},
 		{"no pods", []string{"-pods", "0"}, "-pods 0: must be between 1 and 32"},
 		{"too many pods", []string{"-pods", "33"}, "-pods 33"},
@@ -93,7 +97,7 @@ func TestWrongUseIsOneLineAndStartsNothing(t *testing.T) {
 		{"bytes that are no text", []string{"-catalogue", file("\xff\n")}, "UTF-8"},
 		{"unknown store", []string{"-store", "mysql://localhost/x"}, `"mysql" is not one of redis, rediss`},
 		{"no URL", []string{"-store", "redis://user:secret@%zz"}, "not a URL"},
-		{"unreachable store", []string{"-store", "redis://:secret@127.0.0.1:1/0"}, "connection refused"},
+		{"unreachable store", []string{"-store", "redis://:secret@127.0.0.1:1/0"}, "connection refused; check that the server runs"},
 		{"unreachable database", []string{"-store", "postgres://me:secret@127.0.0.1:1/x"}, "connection refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

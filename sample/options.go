@@ -42,7 +42,8 @@ usage: sample [flags]
 
 %sOn a terminal, press k to kill -9 a pod, d to drain one, a to add one, p to pause one and to
 resume it, q to quit with a verdict. Otherwise it logs lines. Ctrl-C drains, a second one
-stops at once. The exit status is 1 when a workload had two owners or ended without one.
+stops at once. The exit status is 1 when a workload had two owners or ended without one, and
+2 when nothing was started: a flag, the catalogue or the store cannot be used.
 `
 
 // parseOptions reads the command line. Help goes to help, with flag.ErrHelp; any other error is one line.
@@ -73,13 +74,22 @@ func parseOptions(args []string, help io.Writer) (options, error) {
 			fmt.Fprintf(help, usage, flags.String())
 			return o, err
 		}
-		return o, fmt.Errorf("%w (-h lists the flags)", err)
+		return o, fmt.Errorf("%s (-h lists the flags)", misread(f, err))
 	}
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q: everything is a flag (-h lists them)", f.Arg(0))
 	}
 	var generated bool
-	f.Visit(func(f *flag.Flag) { generated = generated || f.Name == "workloads" })
+	var empty string
+	f.Visit(func(f *flag.Flag) {
+		generated = generated || f.Name == "workloads"
+		if f.Value.String() == "" && f.Name != "page" { // a variable that was not set, more often than not
+			empty = f.Name
+		}
+	})
+	if empty != "" {
+		return o, fmt.Errorf("-%s %q: must not be empty; give a value, or leave the flag out", empty, "")
+	}
 	if err := o.check(file, generate, generated, ttl); err != nil {
 		return o, err
 	}
@@ -92,6 +102,21 @@ func parseOptions(args []string, help io.Writer) (options, error) {
 	}
 	o.catalogue, err = openCatalogue(file, generate)
 	return o, err
+}
+
+// misread is package flag's error, with what it should have been: "parse error" helps nobody.
+func misread(f *flag.FlagSet, err error) string {
+	text, cause, found := strings.Cut(err.Error(), " for flag -")
+	name, _, _ := strings.Cut(cause, ":")
+	bad := f.Lookup(name)
+	if !found || bad == nil {
+		return err.Error()
+	}
+	kind := "a whole number of 0 or more, such as 3"
+	if _, isTime := bad.Value.(flag.Getter).Get().(time.Duration); isTime {
+		kind = "a time with its unit, such as 30s or 2m"
+	}
+	return fmt.Sprintf("%s for flag -%s: must be %s", text, name, kind)
 }
 
 func (o options) check(file string, generate int, generated bool, ttl time.Duration) error {

@@ -67,11 +67,13 @@ func (h *host) Close() error {
 	return h.closer(ctx)
 }
 
+// unusable says which store, and what may be wrong with it.
 func unusable(text string, err error) error {
+	shown := ""
 	if u, parseErr := url.Parse(text); parseErr == nil {
-		return fmt.Errorf("store %s cannot be used: %w", u.Redacted(), err)
+		shown = " " + u.Redacted()
 	}
-	return fmt.Errorf("store cannot be used: %w", err)
+	return fmt.Errorf("store%s cannot be used: %w; check that the server runs and takes writes, and the URL's user, password and database", shown, err)
 }
 
 type closers []io.Closer
