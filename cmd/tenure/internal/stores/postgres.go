@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,12 @@ func checkPostgres(text string) error {
 	if err != nil {
 		return err
 	}
+	if err := a.checkTwice(hosts); err != nil {
+		return err
+	}
+	if mode := a.params.Get("sslmode"); mode != "" && !slices.Contains(sslModes(), mode) {
+		return invalid("--store: parameter sslmode=%s: must be one of %s", shown(mode), strings.Join(sslModes(), ", "))
+	}
 	named := a.params.Get("host") != "" || a.params.Has("service") || os.Getenv("PGHOST") != "" || os.Getenv("PGSERVICE") != ""
 	for _, host := range hosts {
 		switch name, _, _ := strings.Cut(host, ":"); {
@@ -52,6 +59,38 @@ func checkPostgres(text string) error {
 	}
 	if _, err := pgx.ParseConfig(text); err != nil {
 		return invalid("--store: %s; write it as %s", complaint(err), example)
+	}
+	return nil
+}
+
+func sslModes() []string {
+	return []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
+}
+
+// checkTwice refuses what the URL says both before and behind its question mark: the latter would count, without a word. No
+// value is shown: it may be a password.
+func (a address) checkTwice(hosts []string) error {
+	var host, port bool
+	for _, h := range hosts {
+		name, rest, colon := strings.Cut(h, ":")
+		host = host || name != ""
+		port = port || colon && (rest != "" && !strings.HasPrefix(h, "[") || strings.Contains(h, "]:"))
+	}
+	var password bool
+	if a.user != nil {
+		_, password = a.user.Password()
+	}
+	for _, c := range []struct {
+		given      bool
+		name, part string
+	}{
+		{host, "host", "the host"}, {port, "port", "the port"}, {host, "hostaddr", "the host"},
+		{len(a.path) > 0, "dbname", "the database"}, {len(a.path) > 0, "database", "the database"}, {a.params.Has("dbname"), "database", "the database"},
+		{a.user != nil && a.user.Username() != "", "user", "the user"}, {password, "password", "the password"},
+	} {
+		if c.given && a.params.Has(c.name) {
+			return invalid("--store: %s is given twice, and %s= behind the question mark would count; give it once, as in postgres://user:password@host:5432/database", c.part, c.name)
+		}
 	}
 	return nil
 }

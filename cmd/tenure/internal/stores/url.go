@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // address is a URL that may name several hosts, taken apart.
@@ -48,15 +49,18 @@ func split(text string) (a address, hosts []string, err error) {
 		end = len(rest)
 	}
 	authority := rest[:end]
+	// What stands before an unescaped / ? # or @ of a password would be taken for the host, and what follows for the rest.
+	if strings.Contains(rest, "#") || strings.Contains(rest[end:], "@") || strings.Count(authority, "@") > 1 {
+		return a, nil, invalid("--store: a # or @ where none can be; escape what is special in user and password: %%23 for #, %%2F for /, %%3F for ?, %%40 for @")
+	}
+	if !utf8.ValidString(text) {
+		return a, nil, invalid("--store: not a URL: it is no valid UTF-8; escape such bytes, as in %%FF")
+	}
 	at := strings.LastIndex(authority, "@") + 1
 	u, err := url.Parse("x://" + authority[:at] + "host" + rest[end:])
 	if err != nil {
 		// The error of package url repeats the URL, which may hold a password.
 		return a, nil, invalid("--store: not a URL; escape what is special in user and password, such as %%40 for @")
-	}
-	// What stands before an unescaped / or # of a password would be taken for the host.
-	if u.Fragment != "" || at == 0 && strings.Contains(u.Path, "@") {
-		return a, nil, invalid("--store: a # or @ where none can be; escape what is special in user and password: %%23 for #, %%2F for /, %%3F for ?, %%40 for @")
 	}
 	a.user = u.User
 	if a.params, err = url.ParseQuery(u.RawQuery); err != nil {
@@ -64,7 +68,7 @@ func split(text string) (a address, hosts []string, err error) {
 	}
 	for name, values := range a.params {
 		if len(values) > 1 {
-			return a, nil, invalid("--store: parameter %q is given %d times, and one of them would count; give it once", name, len(values))
+			return a, nil, invalid("--store: parameter %s is given %d times, and one of them would count; give it once", shown(name), len(values))
 		}
 	}
 	a.path = strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' })
@@ -79,7 +83,7 @@ func hostPort(text, port string) (host, _ string, err error) {
 		text += ":" + port
 	}
 	host, port, err = net.SplitHostPort(text)
-	if err != nil || host == "" || port == "" {
+	if err != nil || host == "" || port == "" || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "", "", invalid("--store: the host cannot be read; write host:port, or [address]:port for IPv6, behind user:password@")
 	}
 	return host, port, checkPort(host, port, example)
@@ -88,13 +92,27 @@ func hostPort(text, port string) (host, _ string, err error) {
 // checkPort refuses what no server can listen on.
 func checkPort(host, port, example string) error {
 	if !digits(port) {
-		return invalid("--store: the port of host %q is no number; write host:port, and escape what is special in user and password", host)
+		return invalid("--store: the port of host %s is no number; write host:port, and escape what is special in user and password", shown(host))
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-		return invalid("--store: port %s of host %q: must be between 1 and 65535; mend what follows the colon, as in %s:%s", port, host, host, example)
+		return invalid("--store: port %s of host %s: must be between 1 and 65535; mend what follows the colon, as in host:%s", cut(port), shown(host), example)
 	}
 	return nil
 }
+
+// mostShown is how much of a value an error repeats.
+const mostShown = 64
+
+// cut is a value as an error repeats it.
+func cut(s string) string {
+	if len(s) > mostShown {
+		return strings.ToValidUTF8(s[:mostShown], "") + "..."
+	}
+	return s
+}
+
+// shown is cut, in quotes.
+func shown(s string) string { return strconv.Quote(cut(s)) }
 
 func digits(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })

@@ -17,7 +17,8 @@ func TestURLs(t *testing.T) {
 		"rediss://:secret@h?read_timeout=3s": "rediss://:***@h?read_timeout=3s",
 		"redis+sentinel://u:secret@a,b:5/m/2?sentinel_password=secret": "redis+sentinel://u:***@a,b:5/m/2",
 		"redis+cluster://a:1,[::1]:2,c":                                "redis+cluster://a:1,[::1]:2,c",
-		"postgres://u:secret@h:5/db?sslmode=disable&password=secret":   "postgres://u:***@h:5/db?sslmode=disable",
+		"postgres://u@h:5/db?sslmode=disable&password=secret":          "postgres://u@h:5/db?sslmode=disable",
+		"postgres://u:secret@h:5/db?sslmode=disable":                   "postgres://u:***@h:5/db?sslmode=disable",
 		"postgres:///db?host=/var/run/postgresql":                      "postgres:///db?host=/var/run/postgresql",
 		"postgres://h1,[::1]:5433/db":                                  "postgres://h1,[::1]:5433/db",
 		"redis://h/0?pool_size=20&max_retries=-1&protocol=3":           "redis://h/0?pool_size=20&max_retries=-1&protocol=3",
@@ -63,6 +64,8 @@ func TestURLsThatHoldAPasswordWhereNoneIs(t *testing.T) {
 		"redis://u:secret", "redis://:secret", "redis://:secret#@h", "redis://secret@h", "redis://u:/secret@h", "redis://u:secret/x@h",
 		"redis://u:secret?x@h", "redis://u:%secret@h", "redis+sentinel://u:secret/x@h/m", "redis+cluster://u:secret#x@h",
 		"postgres://u:secret", "postgres://u:secret#@h/db", "postgres://u:secret/x@h/db", "postgres://u:secret?x@h/db", "postgres://u:`: secret@h:0/db",
+		"redis://:x@k/secret@127.0.0.1:7712/0", "redis://u:12?secret@h/0", "redis://u:12?secret&@h/0", "postgres://u:pw@secret@h/db", "redis://u:pw@secret@h",
+		"redis+sentinel://u:12/secret@h/m", "redis+cluster://u@secret/@h", "postgres://u:pw@h/secret@h/db", "postgres://u:1?secret=@h/db", "redis://:1/secret#@h",
 		"postgres://u:secret@h/db?connect_timeout=x", "postgres://u:secret@h/db?sslmode=x", "postgres:///db?password=secret",
 	} {
 		h, err := Open(Config{URL: url, Fleet: "f"})
@@ -73,6 +76,20 @@ func TestURLsThatHoldAPasswordWhereNoneIs(t *testing.T) {
 		}
 		if !errors.Is(err, lease.ErrInvalid) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+// A long value is not repeated in whole.
+func TestLongValuesAreCut(t *testing.T) {
+	long := strings.Repeat("9", 3000)
+	for _, url := range []string{
+		"redis://h/" + long, "redis://h/a/" + long, "redis://h/1?db=" + long, "redis://h?pool_size=" + long, "redis://h?" + long + "=1", "redis://h:" + long, "redis://" + long + ":x",
+		"redis://h?a" + long + "=", "redis://h?" + long + "=1&" + long + "=2", "redis://h?pool_fifo=" + long, "redis://h?read_timeout=-" + long + "s",
+		"postgres://h/db?sslmode=" + long, "postgres://h/db?connect_timeout=" + long, "postgres://h:" + long,
+	} {
+		if _, err := Open(Config{URL: url, Fleet: "f"}); err == nil || len(err.Error()) > 300 {
+			t.Errorf("%.40s...: %v", url, err)
 		}
 	}
 }
