@@ -91,3 +91,51 @@ func TestCheckOfReplication(t *testing.T) {
 	master.Admin("CONFIG", "SET", "min-replicas-max-lag", "5")
 	expect(t, check(master), nil)
 }
+
+// A server that answers and takes no writes is unfit, whatever keeps it from writing; a user that cannot hear hints is not.
+func TestCheckOfWrites(t *testing.T) {
+	server := redistest.Start(t, "--appendonly", "yes")
+	o := server.Options()
+	o.ReadTimeout = time.Second
+	admin := open(t, redistest.Client(t, o), redisstore.Config{Fleet: "fleet"})
+	check := func(s *redisstore.Store, want map[string]string, fatal bool) {
+		t.Helper()
+		r, err := s.Check(ctx)
+		must(t, err)
+		expect(t, r, want)
+		if len(r.Findings) > 0 && r.Findings[0].Fatal != fatal {
+			t.Errorf("fatal: %v, want %v: %v", r.Findings[0].Fatal, fatal, r.Findings)
+		}
+		if keys := server.Admin("KEYS", "*").([]any); len(keys) != 0 {
+			t.Errorf("Check left %v behind", keys)
+		}
+	}
+	check(admin, nil, false)
+	server.Admin("CONFIG", "SET", "min-replicas-to-write", "1")
+	check(admin, map[string]string{"min-replicas-to-write": "not reached"}, true)
+	server.Admin("CONFIG", "SET", "min-replicas-to-write", "0")
+	for rules, want := range map[string]map[string]string{
+		"~* &* +@all -hset -set -zadd":   {"rights of the user": "without +zadd +set +hset"},
+		"~* &* +@all -hdel":              {"rights of the user": "without +hdel"},
+		"~* &* +@all -hget":              {"rights of the user": "without +hget"},
+		"~* resetchannels +@all":         {"right to the hints": "none"},
+		"~{tenure:fleet}:* &* +@all":     nil,
+		"~* &* +@all -subscribe -config": {"right to the hints": "none"},
+	} {
+		server.Admin("ACL", "DELUSER", "ann")
+		var list []any
+		for rule := range strings.SplitSeq(rules, " ") {
+			list = append(list, rule)
+		}
+		o := as(server, "ann", list...)
+		o.ReadTimeout = time.Second
+		_, fatal := want["rights of the user"]
+		check(open(t, redistest.Client(t, o), redisstore.Config{Fleet: "fleet"}), want, fatal)
+	}
+	server.Admin("CONFIG", "SET", "maxmemory", "100kb")
+	r, err := admin.Check(ctx)
+	must(t, err)
+	if len(r.Findings) != 1 || !r.Findings[0].Fatal || r.Findings[0].Setting != "maxmemory" || !strings.Contains(r.Findings[0].Value, "used of 100.00K") {
+		t.Errorf("full memory: %v", r.Findings)
+	}
+}

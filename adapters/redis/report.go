@@ -26,7 +26,7 @@ type Report struct {
 
 // Finding is a setting that weakens what the store can promise.
 type Finding struct {
-	// Fatal: the store refuses to open sessions and to grant.
+	// Fatal: the store refuses to open sessions and to grant, or the server does.
 	Fatal bool
 	// Setting and Value, as the server or the client names them.
 	Setting, Value string
@@ -39,9 +39,10 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s %s: %s; %s", f.Setting, f.Value, f.Meaning, f.Remedy)
 }
 
-// Check looks at the server and at the client's options. It changes nothing, and is made for a start-up
-// log, a diagnostics page and a command line. The store itself asks the server before it opens a session, once
-// per incarnation, and refuses what is fatal.
+// Check looks at the server and at the client's options, and tries each command that the scripts use on a
+// key of its own in the fleet's slot, of which nothing remains. It is made for a start-up log, a diagnostics
+// page and a command line. The store itself asks the server before it opens a session, once per incarnation,
+// and refuses what is fatal in its settings.
 func (s *Store) Check(ctx context.Context) (Report, error) {
 	i, err := s.info(ctx)
 	if err != nil {
@@ -51,6 +52,16 @@ func (s *Store) Check(ctx context.Context) (Report, error) {
 		Version: i["redis_version"], Mode: i["redis_mode"],
 		Keys: strings.TrimSuffix(s.keys.marker, "marker") + "*", Channel: s.keys.channel,
 		Findings: s.judge(i),
+	}
+	if i["role"] != "slave" { // which takes no writes in any case
+		found, err := s.try(ctx, i)
+		if err != nil {
+			return Report{}, err
+		}
+		r.Findings = append(found, r.Findings...)
+	}
+	if f, ok := s.judgeHints(ctx); ok {
+		r.Findings = append(r.Findings, f)
 	}
 	if c, ok := s.client.(*redis.Client); ok {
 		r.Database = c.Options().DB
@@ -106,6 +117,124 @@ func (s *Store) judge(i info) (found []Finding) {
 		})
 	}
 	return found
+}
+
+// trial calls what the scripts call, on a key that does not exist, and answers what was refused: pairs of a command
+// and the server's words. Where it may remove a field it also writes one, in the same step.
+const trial = `
+local refused, key = {'ok'}, KEYS[1]
+local function try(...)
+  local r = redis.pcall(...)
+  if type(r) == 'table' and r.err then
+    refused[#refused + 1] = (...)
+    refused[#refused + 1] = r.err
+    return false
+  end
+  return true
+end
+for _, c in ipairs({
+  {'TIME'}, {'GET', key}, {'HGET', key, 'f'}, {'HMGET', key, 'f'}, {'HLEN', key}, {'HGETALL', key}, {'HEXISTS', key, 'f'},
+  {'HSCAN', key, '0'}, {'HRANDFIELD', key}, {'ZSCORE', key, 'm'}, {'ZRANGE', key, '0', '-1'}, {'ZRANGEBYSCORE', key, '0', '1'},
+  {'ZREM', key, 'm'}, {'ZADD', key, 'XX', '0', 'm'}, {'SET', key, '', 'XX'},
+}) do try(unpack(c)) end
+if not try('HDEL', key, 'f') then
+  try('HSET', key)
+elseif try('HSET', key, 'f', '') then
+  redis.call('HDEL', key, 'f')
+end
+return refused
+`
+
+// try finds out whether the server takes what a fleet writes. Settings alone do not tell: memory fills up, replicas go, and
+// rights are the user's.
+func (s *Store) try(ctx context.Context, i info) (found []Finding, err error) {
+	sc := &script{name: "check", plain: newText(trial), once: true}
+	r, err := s.run(ctx, sc, []string{strings.TrimSuffix(s.keys.marker, "marker") + "check"})
+	if err != nil {
+		return nil, err
+	}
+	var lacking []string
+	seen := map[string]bool{} // each cause is told once, whatever it kept from working
+	for n := 1; n+1 < len(r); n += 2 {
+		command, _ := r.text(n)
+		said, _ := r.text(n + 1)
+		f, known := refusal(said, i)
+		switch {
+		case known && !seen[f.Setting]:
+			found = append(found, f)
+		case !known && forbids(said):
+			lacking = append(lacking, "+"+strings.ToLower(command))
+		}
+		seen[f.Setting] = true
+	}
+	if len(lacking) > 0 {
+		found = append(found, Finding{
+			Fatal: true, Setting: "rights of the user", Value: "without " + strings.Join(lacking, " "),
+			Meaning: "what Tenure does needs these commands, and fails without them",
+			Remedy:  "give them to the user, with ACL SETUSER name " + strings.Join(lacking, " "),
+		})
+	}
+	return found, nil
+}
+
+// forbids reports whether the server's words are that the user may not do something.
+func forbids(said string) bool {
+	for _, words := range []string{"NOPERM", "can't run this command", "has no permissions", "can't access"} {
+		if strings.Contains(said, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// refusal is what a server means that takes no writes now.
+func refusal(said string, i info) (Finding, bool) {
+	switch {
+	case strings.Contains(said, "OOM "):
+		return Finding{
+			Fatal: true, Setting: "maxmemory", Value: i["used_memory_human"] + " used of " + i["maxmemory_human"],
+			Meaning: "the server's memory is full, and it refuses what needs more: nothing new is granted",
+			Remedy:  "raise maxmemory, or remove what others keep there",
+		}, true
+	case strings.Contains(said, "NOREPLICAS"):
+		return Finding{
+			Fatal: true, Setting: "min-replicas-to-write", Value: "not reached",
+			Meaning: "too few replicas are in touch, and the master refuses all writes until they are",
+			Remedy:  "bring the replicas back, or lower min-replicas-to-write",
+		}, true
+	case strings.Contains(said, "MISCONF"):
+		return Finding{
+			Fatal: true, Setting: "stop-writes-on-bgsave-error", Value: "yes",
+			Meaning: "the server cannot save to its disk, and refuses all writes until it can",
+			Remedy:  "look into the server's log, and free its disk or mend the rights on its directory",
+		}, true
+	case strings.Contains(said, "READONLY"):
+		return Finding{
+			Fatal: true, Setting: "role", Value: "replica", Meaning: "a replica takes no writes",
+			Remedy: "connect to the master, or through Sentinel",
+		}, true
+	}
+	return Finding{}, false
+}
+
+// judgeHints subscribes as Watch does, and sends nothing: a hint of its own would wake the whole fleet.
+func (s *Store) judgeHints(ctx context.Context) (Finding, bool) {
+	_, err := bounded(ctx, s, "check", func(ctx context.Context) (any, error) {
+		sub := s.client.Subscribe(ctx)
+		defer sub.Close()
+		if err := sub.Subscribe(ctx, s.keys.channel); err != nil {
+			return nil, err
+		}
+		return sub.ReceiveTimeout(ctx, silence)
+	})
+	if err == nil || !forbids(err.Error()) {
+		return Finding{}, false
+	}
+	return Finding{
+		Setting: "right to the hints", Value: "none",
+		Meaning: "hints of what was released, and of who comes and goes, do not arrive: others learn it by asking, seconds later",
+		Remedy:  "give the user the channel, with ACL SETUSER name &" + s.keys.channel + " +subscribe +publish",
+	}, true
 }
 
 // judgeLag looks at how long a master that was cut off goes on. It asks with CONFIG, which many
