@@ -149,7 +149,7 @@ func TestStatusFollows(t *testing.T) {
 	p.printed(`"key":"job"`)
 	job.signal(9)
 	p.signal(15)
-	if status := p.wait(); status != 0 {
+	if status := p.wait(); status != 130 {
 		t.Errorf("status %d: %s", status, p.err.String())
 	}
 }

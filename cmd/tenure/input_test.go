@@ -157,7 +157,6 @@ func TestBadInput(t *testing.T) {
 		{"provision --store URL extra", []string{`"extra"`}},
 		{"provision --store URL --timeout 0s", []string{"--timeout"}},
 		{"migrate --store URL", []string{"PostgreSQL", "provision"}},
-		{"migrate --print --json", []string{"--print", "--json"}},
 		{"migrate --print --schema pg_mine", []string{"pg_", "another name"}},
 		{"verify --store URL --run (", []string{"--run", "^O"}},
 		{"verify --store URL --run a/b", []string{"--run", "slash"}},

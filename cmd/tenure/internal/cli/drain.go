@@ -108,7 +108,7 @@ func (v view) find(text string) (member, error) {
 	case 0:
 		return member{}, v.noInstance(text)
 	}
-	return member{}, usage("--instance %q: %d instances have IDs that begin so; write more of it", text, len(found))
+	return member{}, usage("--instance %s: %d instances have IDs that begin so; write more of it", cut(text), len(found))
 }
 
 // noInstance says why an instance cannot be drained through the store. What holds a key and is no member of the fleet reads no
@@ -125,9 +125,9 @@ func (v view) noInstance(text string) error {
 		if part := strings.Split(w.Owner, ":"); len(part) == 3 { // as instance.New makes them
 			where = fmt.Sprintf("process %s on %s", part[1], part[0])
 		}
-		return usage("--instance %q: %s holds %q and is no member of the fleet, so no mark in the store reaches it; drain it by SIGTERM to %s", text, what, w.Key, printable(where, 0))
+		return usage("--instance %s: %s holds %q and is no member of the fleet, so no mark in the store reaches it; drain it by SIGTERM to %s", cut(text), what, w.Key, printable(where, 0))
 	}
-	return usage("--instance %q: no live instance has an ID that begins so; \"tenure status\" lists them (a \"tenure run\" is drained by SIGTERM to its process)", text)
+	return usage("--instance %s: no live instance has an ID that begins so; \"tenure status\" lists them (a \"tenure run\" is drained by SIGTERM to its process)", cut(text))
 }
 
 // drainWatch follows the drain of one instance through the store.

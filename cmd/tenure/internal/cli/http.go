@@ -30,7 +30,7 @@ func checkURL(flag, text string) (shown string, err error) {
 	case err != nil && strings.Contains(text, "@"): // it may hold a password
 		return "", usage("%s: not a URL; %s", flag, example)
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return "", usage("%s %q: must begin with http:// or https:// and name a host; %s", flag, text, example)
+		return "", usage("%s %s: must begin with http:// or https:// and name a host; %s", flag, cut(text), example)
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
@@ -42,7 +42,10 @@ func checkURL(flag, text string) (shown string, err error) {
 
 // drainToken reads the token of a drain handler; empty where there is none.
 func (o drainOptions) drainToken() (string, error) {
-	token := os.Getenv("TENURE_DRAIN_TOKEN")
+	token, set := os.LookupEnv("TENURE_DRAIN_TOKEN")
+	if set && token == "" && o.tokenFile == "" {
+		return "", usage("TENURE_DRAIN_TOKEN \"\": must not be empty; give it the handler's token, or unset it")
+	}
 	if o.tokenFile != "" {
 		text, err := os.ReadFile(o.tokenFile)
 		if err != nil {

@@ -29,8 +29,34 @@ func (a *app) say(v any, format string, args ...any) error {
 	return err
 }
 
+// answer is standard output. It knows whether anything was said there, and whether it arrived: not everything that prints looks.
+type answer struct {
+	io.Writer
+	said bool
+	err  error // the first one
+}
+
+// Write implements io.Writer.
+func (w *answer) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.said = w.said || n > 0
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
+}
+
+// failure is the JSON of a command that failed before it had an answer.
+type failure struct {
+	Error  string `json:"error"`
+	Status int    `json:"status"`
+}
+
 // isTerminal reports whether w or r is one, and its size.
 func isTerminal(x any) (width, height int, ok bool) {
+	if w, ok := x.(*answer); ok {
+		x = w.Writer
+	}
 	f, isFile := x.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
 		return 0, 0, false
@@ -95,6 +121,15 @@ func named(key string, most int) string {
 		key = strconv.Quote(key)
 	}
 	return printable(key, most)
+}
+
+// cut is a text that was given, quoted, and shortened as the contracts shorten keys.
+func cut(text string) string {
+	const most = 64
+	if len(text) > most {
+		return fmt.Sprintf("%q... (%d bytes)", strings.ToValidUTF8(text[:most], "?"), len(text))
+	}
+	return strconv.Quote(text)
 }
 
 // short is an instance's ID as people can read it: without most of its random end. A prefix of an ID is enough for

@@ -27,7 +27,7 @@ func program(name string) (path string, err error) {
 		if e, ok := errors.AsType[*exec.Error](err); ok {
 			err = e.Err
 		}
-		return "", usage("command %q: %s; give a program in PATH, or a path such as ./script.sh that may be executed", name, err)
+		return "", usage("command %s: %s; give a program in PATH, or a path such as ./script.sh that may be executed", cut(name), err)
 	}
 	if by := interpreter(path); by != "" {
 		if _, err := os.Stat(by); errors.Is(err, fs.ErrNotExist) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -43,15 +44,53 @@ password off the process list:
 func Main(args []string, s Streams) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	cmd := newRoot(&app{Streams: s})
-	cmd.SetArgs(args)
-	if err := cmd.ExecuteContext(ctx); err != nil {
-		if ctx.Err() != nil && !isStatus(err) {
-			err = fail(exitInterrupted, "interrupted")
-		}
-		return complain(s.Err, err)
+	out := &answer{Writer: s.Out}
+	s.Out = out
+	a := &app{Streams: s}
+	root := newRoot(a)
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && ctx.Err() != nil && !isStatus(err) {
+		err = fail(exitInterrupted, "interrupted")
 	}
-	return exitDone
+	if out.err != nil && (err == nil || isQuiet(err)) {
+		err = fail(exitNo, "standard output: %v; what was to be printed there is not complete", out.err)
+	}
+	if err == nil {
+		return exitDone
+	}
+	a.json = a.json || asksJSON(args) // what cannot be read may stand before it
+	return a.end(cmd, err, out)
+}
+
+// end tells of an error in one line. Under --json it is the answer as well, where there is none yet. Of run the standard
+// output belongs to the command: there the object takes the place of the line.
+func (a *app) end(cmd *cobra.Command, err error, out *answer) int {
+	status, text := classify(err)
+	said := failure{oneLine(text), status}
+	switch {
+	case text == "" || !a.json:
+	case cmd.Name() == "run":
+		_ = (&app{Streams: Streams{Out: a.Err}}).emit(said) // nobody may be listening
+		return status
+	case !out.said && out.err == nil:
+		_ = a.emit(said) // the line below says the same
+	}
+	return complain(a.Err, err)
+}
+
+// asksJSON tells whether --json is among the flags.
+func asksJSON(args []string) bool {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+}
+
+// isQuiet tells of an end after everything was said.
+func isQuiet(err error) bool {
+	e, ok := errors.AsType[*statusError](err)
+	return ok && e.text == ""
 }
 
 func isStatus(err error) bool {
@@ -65,7 +104,7 @@ func newRoot(a *app) *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("unknown command %q: \"tenure help\" lists them", args[0])
+				return usage("unknown command %s: \"tenure help\" lists them", cut(args[0]))
 			}
 			return nil
 		},
@@ -82,7 +121,7 @@ func newRoot(a *app) *cobra.Command {
 	f.StringVar(&a.cfg.Prefix, "prefix", "", "what the fleet's keys in Redis begin with (default \"tenure\")")
 	f.StringVar(&a.cfg.Schema, "schema", "", "the schema in PostgreSQL (default \"tenure\")")
 	f.DurationVar(&a.cfg.MaxTTL, "max-ttl", lease.DefaultMaxTTL, "the fleet's longest lease TTL; the same everywhere")
-	f.BoolVar(&a.json, "json", false, "print JSON")
+	f.BoolVar(&a.json, "json", false, "print JSON; a failure is an object too")
 	cmd.AddCommand(a.run(), a.status(), a.who(), a.drain(), a.revoke(), a.provision(), a.migrate(), a.verify(), a.check(), a.healthcheck(), a.version())
 	cmd.InitDefaultCompletionCmd()
 	cmd.SetHelpCommand(a.help())
@@ -94,7 +133,7 @@ func newRoot(a *app) *cobra.Command {
 // no refuses arguments.
 func no(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usage("unexpected argument %q: %q takes none (--help lists the flags)", args[0], c.CommandPath())
+		return usage("unexpected argument %s: %q takes none (--help lists the flags)", cut(args[0]), c.CommandPath())
 	}
 	return nil
 }
@@ -108,25 +147,33 @@ func one(name string) cobra.PositionalArgs {
 		case 1:
 			return nil
 		}
-		return usage("unexpected argument %q: %q takes one %s", args[1], c.CommandPath(), name)
+		return usage("unexpected argument %s: %q takes one %s", cut(args[1]), c.CommandPath(), name)
 	}
 }
 
-// resolve fills in what the environment says.
-func (a *app) resolve(cmd *cobra.Command) {
+// resolve fills in what the environment says. A variable that is set and empty is refused as an empty flag is.
+func (a *app) resolve(cmd *cobra.Command) error {
 	for _, v := range []struct {
 		flag, name string
 		value      *string
 	}{{"store", "TENURE_STORE", &a.cfg.URL}, {"fleet", "TENURE_FLEET", &a.cfg.Fleet}} {
-		if text := os.Getenv(v.name); text != "" && !cmd.Flags().Changed(v.flag) {
+		text, set := os.LookupEnv(v.name)
+		switch {
+		case !set || cmd.Flags().Changed(v.flag):
+		case text == "":
+			return usage("%s \"\": must not be empty; give it a value, or unset it", v.name)
+		default:
 			*v.value = text
 		}
 	}
+	return nil
 }
 
 // open opens the store that the flags name. It sends nothing.
 func (a *app) open(cmd *cobra.Command) (stores.Handle, error) {
-	a.resolve(cmd)
+	if err := a.resolve(cmd); err != nil {
+		return nil, err
+	}
 	return stores.Open(a.cfg)
 }
 

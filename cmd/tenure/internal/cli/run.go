@@ -41,7 +41,9 @@ killed with all its descendants at the deadline, a margin before anybody else ca
 process sees to that, also when "tenure run" itself was killed or stopped.
 
 When the command ends by itself, "tenure run" ends with its status, unless --restart says otherwise. When
-the lease was lost, it waits for the key again, unless --once says otherwise. SIGTERM and SIGINT drain: the
+the lease was lost, it waits for the key again, unless --once says otherwise. With --json what it says is
+one object a line on standard error, the failure that ends it included: standard output is the command's.
+SIGTERM and SIGINT drain: the
 command gets the drain signal and has --drain-timeout, while the lease is kept; a second one kills it.
 
   tenure run --store redis://127.0.0.1:6379/0 --key nightly -- ./report.sh --verbose
@@ -52,7 +54,8 @@ Exit status:
   2    bad input, or the store's server refused the login; nothing was started
   69   --no-wait, and the store did not answer
   70   the command could not be guarded, or did not end
-  75   --no-wait, and somebody else holds the key; --once, and the lease was lost
+  75   --no-wait, and somebody else holds the key, or grants are frozen since the fleet is new or the store
+       has lost data; --once, and the lease was lost
   126  the command is no program that this system can execute; the key was let go
   127  the command, or the interpreter of a script, was gone when it was to be started; the key was let go
 `
@@ -66,7 +69,7 @@ func (a *app) run() *cobra.Command {
 			case dash < 0:
 				return usage("the command is missing: write it behind --, as in tenure run --key nightly -- ./report.sh")
 			case dash > 0:
-				return usage("unexpected argument %q before --: flags with a value are written --flag=value, and the command comes behind --", args[0])
+				return usage("unexpected argument %s before --: flags with a value are written --flag=value, and the command comes behind --", cut(args[0]))
 			case len(args) == 0:
 				return usage("nothing follows --: write the command there, as in tenure run --key nightly -- ./report.sh")
 			}
@@ -107,7 +110,7 @@ func (o *runOptions) resolve(cmd *cobra.Command, args []string, maxTTL time.Dura
 	}
 	switch {
 	case changed("name") && lease.CheckKey(o.name) != nil:
-		return usage("--name %q: must be 1 to 512 bytes of UTF-8; leave it out for the key", o.name)
+		return usage("--name %s: must be 1 to 512 bytes of UTF-8; leave it out for the key", cut(o.name))
 	case changed("wait") && changed("no-wait") && o.wait == o.noWait:
 		return usage("--wait and --no-wait contradict each other: give one of them")
 	case o.once && o.restart != "never":
@@ -126,10 +129,10 @@ func (o *runOptions) resolve(cmd *cobra.Command, args []string, maxTTL time.Dura
 	policies := map[string]runner.Restart{"never": runner.Never, "on-failure": runner.OnFailure, "always": runner.Always}
 	var ok bool
 	if o.policy, ok = policies[o.restart]; !ok {
-		return usage("--restart=%s: must be never, on-failure or always", o.restart)
+		return usage("--restart %s: must be never, on-failure or always", cut(o.restart))
 	}
 	if o.signal, ok = signalNumber(o.drainSignal); !ok {
-		return usage("--drain-signal %q: no signal of this system; write a name such as TERM, INT or USR1, or a number", o.drainSignal)
+		return usage("--drain-signal %s: no signal of this system; write a name such as TERM, INT or USR1, or a number", cut(o.drainSignal))
 	}
 	if cannotBeHandled(o.signal) {
 		return usage("--drain-signal %q: no command can handle it, so that it could not stop in order; write one such as TERM, INT or USR1", o.drainSignal)

@@ -32,7 +32,8 @@ long the owner's records still live unless they are extended.
 A state is what the owner publishes: active, transferring (it winds down), inactive (it has let
 go). "held" is a lease whose owner publishes nothing, "unowned" a state whose lease is gone.
 
-With --watch the view stays and follows the fleet; with --json as well, it is one object a line.
+With --watch the view stays and follows the fleet until SIGINT or SIGTERM, which end it with status 130;
+with --json as well, it is one object a line.
 ` + exitHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.showStatus(cmd, o) },
 	}
@@ -71,10 +72,8 @@ func (a *app) showStatus(cmd *cobra.Command, o statusOptions) error {
 	if a.json {
 		return a.emit(v)
 	}
-	for _, line := range v.lines() {
-		fmt.Fprintln(a.Out, line)
-	}
-	return nil
+	_, err = fmt.Fprintln(a.Out, strings.Join(v.lines(), "\n"))
+	return err
 }
 
 // only keeps the workloads that contain the text.
@@ -163,7 +162,7 @@ func (a *app) follow(ctx context.Context, s stores.Handle, o statusOptions, v vi
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return quietly(exitInterrupted)
 		case <-tick.C:
 		case <-hints:
 		}
@@ -174,7 +173,7 @@ func (a *app) follow(ctx context.Context, s stores.Handle, o statusOptions, v vi
 		}
 		cancel()
 	}
-	return nil
+	return quietly(exitInterrupted) // as people end it: there is nothing to say
 }
 
 // listen passes the store's hints on, and tries again where they are interrupted.

@@ -47,7 +47,7 @@ type workload struct {
 	Owner string `json:"owner,omitempty"`
 	Token uint64 `json:"token"`
 	// Since is when the state began, or the lease was granted.
-	Since time.Time `json:"since"`
+	Since time.Time `json:"since,omitzero"`
 	// TTLLeftSeconds is how long the owner's records still live unless they are extended; 0 where it is not known.
 	TTLLeftSeconds float64 `json:"ttlLeftSeconds,omitempty"`
 	Info           string  `json:"info,omitempty"`
