@@ -59,7 +59,7 @@ func (l *leader) refused(r lease.Refusal, in lease.Incarnation) {
 	text := fmt.Sprintf("%q is held by %s", l.o.key, r.Owner)
 	switch {
 	case in.FrozenFor > 0:
-		text = fmt.Sprintf("grants are frozen for %v, since the fleet is new or the store has lost data (for a new fleet: \"tenure provision\")", in.FrozenFor.Round(100*time.Millisecond))
+		text = fmt.Sprintf("grants are frozen for %v more, since the fleet is new or the store has lost data; wait for that long (\"tenure provision\" spares a new fleet that, and has to come before its first use)", in.FrozenFor.Round(100*time.Millisecond))
 	case r.Owner == "":
 		text = fmt.Sprintf("%q is about to change hands", l.o.key)
 	}

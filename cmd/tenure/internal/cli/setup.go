@@ -21,6 +21,9 @@ type done struct {
 	Key   string `json:"key,omitempty"`
 	Owner string `json:"owner,omitempty"`
 	Token uint64 `json:"token,omitempty"`
+	// Provisioned and FrozenSeconds are for provision.
+	Provisioned   *bool   `json:"provisioned,omitempty"`
+	FrozenSeconds float64 `json:"frozenSeconds,omitempty"`
 	// SchemaVersion is for migrate.
 	SchemaVersion int `json:"schemaVersion,omitempty"`
 }
@@ -30,7 +33,8 @@ func (a *app) provision() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "provision", Short: "Set a new fleet up, so that its first start waits for nobody", Args: no,
 		Long: `Says that this fleet is new. Without it the first start waits out --max-ttl, since a store that is
-new and one that has lost everything look alike. On a fleet that exists it changes nothing.
+new and one that has lost everything look alike. It has to come before the fleet's first use: a fleet
+that exists it leaves as it is, and says so, with status 0; --json tells by "provisioned".
 
 Do it once, by hand or in the step that sets the system up, and never in a start script: after a
 loss of data it would take away the wait that keeps a key from having two owners.
@@ -46,14 +50,33 @@ loss of data it would take away the wait that keeps a key from having two owners
 				return err
 			}
 			defer s.Close()
+			before, err := stores.LookAt(ctx, s)
+			if err != nil {
+				return err
+			}
 			if err := s.Provision(ctx); err != nil {
 				return err
 			}
-			return a.say(done{Done: true, Fleet: a.cfg.Fleet, Store: s.Where()}, "fleet %s is set up at %s", printable(a.cfg.Fleet, 0), s.Where())
+			return a.sayProvisioned(s, before)
 		},
 	}
 	timeoutFlag(cmd, &timeout, 5*time.Second, "how long to wait for the store")
 	return cmd
+}
+
+// sayProvisioned tells whether it had an effect, by what was there before. Of several that set one fleet up at the same time each
+// may say that it was the one.
+func (a *app) sayProvisioned(s stores.Handle, before stores.Fleet) error {
+	fresh := !before.Exists
+	d := done{Done: true, Provisioned: &fresh, Fleet: a.cfg.Fleet, Store: s.Where(), FrozenSeconds: before.FrozenFor.Seconds()}
+	switch name := printable(a.cfg.Fleet, 0); {
+	case fresh:
+		return a.say(d, "fleet %s is set up at %s", name, s.Where())
+	case before.FrozenFor > 0:
+		return a.say(d, "fleet %s exists already at %s; nothing was changed, and its grants are frozen for %s more", name, s.Where(), left(before.FrozenFor))
+	default:
+		return a.say(d, "fleet %s exists already at %s; nothing was changed", name, s.Where())
+	}
 }
 
 func (a *app) migrate() *cobra.Command {

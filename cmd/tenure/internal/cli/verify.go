@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenure-go/tenure/cmd/tenure/internal/stores"
 	"github.com/tenure-go/tenure/cmd/tenure/internal/suite"
+	"github.com/tenure-go/tenure/lease"
 )
 
 // verified is the JSON of verify.
@@ -51,7 +52,7 @@ fresh fleet. The fleets live under a prefix of their own (Redis) or in a schema 
 fleets is read or written, but the server has some work to do: a few hundred calls a second.
 
 On a slow or distant server raise --unit, the grain of time of all checks. The exit status is 1
-where a check failed; each failure says which promise was broken.
+where a check failed; each failure says which promise was broken. It is 4 where --timeout came first.
 ` + exitHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runVerify(cmd, o) },
 	}
@@ -68,9 +69,9 @@ where a check failed; each failure says which promise was broken.
 func (o verifyOptions) check() error {
 	switch _, err := regexp.Compile(o.run); {
 	case err != nil:
-		return usage("--run %q: no regular expression; write the beginning of a check's name, such as ^O", o.run)
+		return usage("--run %s: no regular expression; write the beginning of a check's name, such as ^O", cut(o.run))
 	case strings.Contains(o.run, "/"):
-		return usage("--run %q: must not contain a slash; checks have no parts", o.run)
+		return usage("--run %s: must not contain a slash; checks have no parts", cut(o.run))
 	case o.unit < 10*time.Millisecond || o.unit > time.Minute:
 		return usage("--unit %v: must be between 10ms and 1m", o.unit)
 	case o.lanes < 1 || o.lanes > 64:
@@ -106,6 +107,9 @@ func (a *app) runVerify(cmd *cobra.Command, o verifyOptions) error {
 	if err := scratch.Prepare(ctx); err != nil {
 		return err
 	}
+	if err := takesWrites(ctx, scratch); err != nil {
+		return err
+	}
 	head := func() {}
 	if !a.json {
 		head = sync.OnceFunc(func() {
@@ -130,6 +134,20 @@ func (a *app) runVerify(cmd *cobra.Command, o verifyOptions) error {
 		return err
 	}
 	return a.verdict(v, o)
+}
+
+// takesWrites tries one write, so that a server that takes none is not blamed for what a hundred checks could not do.
+// Whatever else is wrong is for them to tell.
+func takesWrites(ctx context.Context, scratch stores.Scratch) error {
+	s, err := scratch.Open("write")
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.Provision(ctx); errors.Is(err, lease.ErrReadOnlyStore) {
+		return err
+	}
+	return nil
 }
 
 // randomSeed is short enough to type.
@@ -177,7 +195,7 @@ func (a *app) verdict(v verified, o verifyOptions) error {
 		if o.short {
 			without = ", or --short leaves it out"
 		}
-		return usage("--run %q: no check has such a name%s; write one such as O07, or the beginning of many, such as ^T (without --run all of them run and are listed)", o.run, without)
+		return usage("--run %s: no check has such a name%s; write one such as O07, or the beginning of many, such as ^T (without --run all of them run and are listed)", cut(o.run), without)
 	}
 	if a.json {
 		if err := a.emit(v); err != nil {
