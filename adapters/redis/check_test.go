@@ -115,7 +115,7 @@ func TestCheckOfWrites(t *testing.T) {
 	check(admin, map[string]string{"min-replicas-to-write": "not reached"}, true)
 	server.Admin("CONFIG", "SET", "min-replicas-to-write", "0")
 	for rules, want := range map[string]map[string]string{
-		"~* &* +@all -hset -set -zadd":   {"rights of the user": "without +zadd +set +hset"},
+		"~* &* +@all -hset -set -zadd":   {"rights of the user": "without +set +zadd +hset"},
 		"~* &* +@all -hdel":              {"rights of the user": "without +hdel"},
 		"~* &* +@all -hget":              {"rights of the user": "without +hget"},
 		"~* resetchannels +@all":         {"right to the hints": "none"},

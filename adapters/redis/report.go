@@ -120,7 +120,8 @@ func (s *Store) judge(i info) (found []Finding) {
 }
 
 // trial calls what the scripts call, on a key that does not exist, and answers what was refused: pairs of a command
-// and the server's words. Where it may remove a field it also writes one, in the same step.
+// and the server's words. Where it may remove a field it also writes one, in the same step. What needs
+// memory comes first: a script that has written before is let go on.
 const trial = `
 local refused, key = {'ok'}, KEYS[1]
 local function try(...)
@@ -133,9 +134,9 @@ local function try(...)
   return true
 end
 for _, c in ipairs({
-  {'TIME'}, {'GET', key}, {'HGET', key, 'f'}, {'HMGET', key, 'f'}, {'HLEN', key}, {'HGETALL', key}, {'HEXISTS', key, 'f'},
+  {'SET', key, '', 'XX'}, {'ZADD', key, 'XX', '0', 'm'}, {'TIME'}, {'GET', key}, {'HGET', key, 'f'}, {'HMGET', key, 'f'}, {'HLEN', key}, {'HGETALL', key}, {'HEXISTS', key, 'f'},
   {'HSCAN', key, '0'}, {'HRANDFIELD', key}, {'ZSCORE', key, 'm'}, {'ZRANGE', key, '0', '-1'}, {'ZRANGEBYSCORE', key, '0', '1'},
-  {'ZREM', key, 'm'}, {'ZADD', key, 'XX', '0', 'm'}, {'SET', key, '', 'XX'},
+  {'ZREM', key, 'm'},
 }) do try(unpack(c)) end
 if not try('HDEL', key, 'f') then
   try('HSET', key)
