@@ -10,6 +10,8 @@ import (
 // is passed over, and every deletion is repeated later if it was in the way: none of it matters to anyone.
 const (
 	purgeEvery = time.Minute
+	// firstPurge is when a process purges first: where all of them die young, nobody else would.
+	firstPurge = 20 * time.Second
 	purgeBatch = "64"
 	// deadFor is how long rows are kept that nothing reads any more, for people who look for what happened.
 	deadFor = `interval '10 minutes'`

@@ -136,6 +136,7 @@ func build(fleet string, cfg Config, bulk lane, from *pgxpool.Config) (*Store, e
 		fleet: fleet, cfg: cfg, q: newStatements(cfg.Schema), bulk: bulk, steady: bulk,
 		conn: from.ConnConfig, channel: channelName(cfg.Schema, fleet), born: time.Now(),
 	}
+	s.tidied.Store(int64(firstPurge - purgeEvery))
 	s.listen = s.conn.Copy()
 	if cfg.ListenDSN != "" {
 		direct, err := pgx.ParseConfig(cfg.ListenDSN)

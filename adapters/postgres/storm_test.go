@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
+	"github.com/tenure-go/tenure/registry"
 )
 
 func (s *server) deadlocks(t testing.TB) int64 {
@@ -190,6 +191,25 @@ func TestPurge(t *testing.T) {
 		must(t, err)
 		if len(g.Leases) != 1 || g.Leases[0].Token <= old {
 			t.Fatalf("%q came back with %+v; its last token was %d", k, g, old)
+		}
+	}
+}
+
+// A process purges early in its life, and then now and then: where none of them lives for long, nobody else would.
+func TestYoungProcessesPurge(t *testing.T) {
+	srv := needServer(t)
+	s := migrated(t, srv, Config{})
+	dead := func() int {
+		return int(srv.number(t, "SELECT count(*) FROM tenure.member WHERE fleet = $1 AND id <> 'alive'", s.fleet))
+	}
+	for i, c := range []struct{ age, want int }{{1, 1}, {int(firstPurge / time.Second), 0}, {int(firstPurge/time.Second) + 1, 1}} {
+		srv.exec(t, `INSERT INTO tenure.member (joined_at, expires_at, rev, draining, leaving, fleet, id, description, ttl_us)
+			VALUES (now(), now() - interval '2 hours', 1, false, false, $1, $2, '{}', 1) ON CONFLICT DO NOTHING`, s.fleet, fmt.Sprint("gone-", min(i, 1)))
+		s.born = time.Now().Add(-time.Duration(c.age) * time.Second)
+		_, err := s.Heartbeat(ctx(t), registry.Self{Instance: instance.Instance{ID: "alive"}}, 10*time.Second, 0)
+		must(t, err)
+		if n := dead(); (n > 0) != (c.want > 0) {
+			t.Errorf("%d dead members are left by a process of %d s, want %d", n, c.age, c.want)
 		}
 	}
 }
