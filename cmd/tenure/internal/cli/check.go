@@ -37,9 +37,10 @@ func (a *app) check() *cobra.Command {
 	var strict bool
 	cmd := &cobra.Command{
 		Use: "check", Short: "Tell whether a store can be used, and what weakens it", Args: no,
-		Long: `Looks at the store's server and changes nothing: can it be reached, is its version right, does it take
-writes, and which of its settings weaken what Tenure promises: eviction, replicas that may lag, persistence,
-fsync, the schema and its rights. It also compares the server's clock with this machine's: an offset is
+		Long: `Looks at the store's server and leaves nothing behind: can it be reached, is its version right, does it
+take writes (Redis is asked to, on a key that exists for no longer than that), may the user do what Tenure
+does, and which settings weaken what it promises: eviction, replicas that may lag, persistence, fsync, the
+schema and its rights. It also compares the server's clock with this machine's: an offset is
 harmless, but rates that differ by a tenth (the margin of a lease, by default) are not.
 
 The exit status is 1 where the store cannot be used as it is; with --strict for any finding.
@@ -48,9 +49,9 @@ The exit status is 1 where the store cannot be used as it is; with --strict for 
 			if clock < 0 || clock > time.Minute {
 				return usage("--clock %v: must be between 0 (do not look at the clock) and 1m", clock)
 			}
-			ctx, cancel, err := bounded(cmd, timeout+clock)
-			if err != nil || timeout <= 0 {
-				return usage("--timeout %v: must be above 0", timeout)
+			ctx, cancel, err := bounded(cmd, timeout)
+			if err != nil {
+				return err
 			}
 			defer cancel()
 			s, err := a.open(cmd)
@@ -58,7 +59,7 @@ The exit status is 1 where the store cannot be used as it is; with --strict for 
 				return err
 			}
 			defer s.Close()
-			c, err := inspect(ctx, s, clock)
+			c, err := inspect(ctx, cmd.Context(), s, clock)
 			if err != nil {
 				return err
 			}
@@ -77,13 +78,18 @@ The exit status is 1 where the store cannot be used as it is; with --strict for 
 	return cmd
 }
 
-func inspect(ctx context.Context, s stores.Handle, clock time.Duration) (checked, error) {
+// inspect looks at the server until ctx ends. The time that the clocks are compared for is added to what is left then: it is
+// spent on purpose, not on waiting for the store.
+func inspect(ctx, parent context.Context, s stores.Handle, clock time.Duration) (checked, error) {
 	r, err := s.Inspect(ctx)
 	if err != nil {
 		return checked{}, err
 	}
 	c := checked{Store: s.Where(), Server: r.Server, Usable: true, Details: r.Details, Findings: append([]stores.Finding{}, r.Findings...)}
 	if clock > 0 {
+		end, _ := ctx.Deadline()
+		ctx, cancel := context.WithDeadline(parent, end.Add(clock))
+		defer cancel()
 		if c.Clock, err = compare(ctx, s, clock); err != nil {
 			return c, err
 		}

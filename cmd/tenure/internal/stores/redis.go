@@ -48,7 +48,15 @@ func openRedis(cfg Config) (Handle, error) {
 	o.ContextTimeoutEnabled, o.DialerRetries = true, 1
 	tune(cfg, a.params, &o.MaxRetries, &o.ReadTimeout, &o.WriteTimeout, &o.DialTimeout)
 	o.MaintNotificationsConfig = quiet()
-	return newRedis(cfg, func() redis.UniversalClient { c := *o; return redis.NewClient(&c) })
+	return newRedis(cfg, func() redis.UniversalClient {
+		c, p := *o, newPatience(cfg)
+		if !a.params.Has("dial_timeout") { // with several hosts a dead one must not take all the time
+			c.Dialer, c.DialTimeout = p.dialer(c), ruled
+		}
+		client := redis.NewClient(&c)
+		client.AddHook(p)
+		return client
+	})
 }
 
 func openSentinel(cfg Config) (Handle, error) {
@@ -89,7 +97,12 @@ func openSentinel(cfg Config) (Handle, error) {
 	}
 	o.ContextTimeoutEnabled, o.DialerRetries = true, 1
 	tune(cfg, a.params, &o.MaxRetries, &o.ReadTimeout, &o.WriteTimeout, &o.DialTimeout)
-	return newRedis(cfg, func() redis.UniversalClient { c := *o; return redis.NewFailoverClient(&c) })
+	return newRedis(cfg, func() redis.UniversalClient {
+		c := *o
+		client := redis.NewFailoverClient(&c)
+		client.AddHook(newPatience(cfg))
+		return client
+	})
 }
 
 func openCluster(cfg Config) (Handle, error) {
@@ -109,7 +122,15 @@ func openCluster(cfg Config) (Handle, error) {
 	o.ContextTimeoutEnabled, o.DialerRetries = true, 1
 	tune(cfg, a.params, &o.MaxRetries, &o.ReadTimeout, &o.WriteTimeout, &o.DialTimeout)
 	o.MaintNotificationsConfig = quiet()
-	return newRedis(cfg, func() redis.UniversalClient { c := *o; return redis.NewClusterClient(&c) })
+	return newRedis(cfg, func() redis.UniversalClient {
+		c, p := *o, newPatience(cfg)
+		c.NewClient = func(node *redis.Options) *redis.Client {
+			client := redis.NewClient(node)
+			client.AddHook(p)
+			return client
+		}
+		return redis.NewClusterClient(&c)
+	})
 }
 
 // tune sets what the URL leaves open: calls end with their contexts and are repeated by the engines, which know how
@@ -118,9 +139,13 @@ func tune(cfg Config, params url.Values, retries *int, read, write, dial *time.D
 	if !params.Has("max_retries") {
 		*retries = -1
 	}
-	for name, d := range map[string]*time.Duration{"read_timeout": read, "write_timeout": write, "dial_timeout": dial} {
-		if !params.Has(name) {
-			*d = cfg.CallTimeout
+	for _, t := range []struct {
+		name string
+		d    *time.Duration
+		to   time.Duration
+	}{{"read_timeout", read, ruled}, {"write_timeout", write, ruled}, {"dial_timeout", dial, cfg.CallTimeout}} {
+		if !params.Has(t.name) {
+			*t.d = t.to
 		}
 	}
 }
@@ -165,7 +190,11 @@ func (h *redisHandle) Inspect(ctx context.Context) (Report, error) {
 	out.Details = []Detail{
 		{"database", strconv.Itoa(r.Database)}, {"keys of the fleet", r.Keys}, {"channel of the hints", r.Channel},
 	}
+	client, single := h.client.(*redis.Client)
 	for _, f := range r.Findings {
+		if single && client.Options().ReadTimeout == ruled && strings.HasPrefix(f.Setting, "client option") {
+			continue // each call has a shorter deadline of its own
+		}
 		// A replica answers, and takes no writes: nothing works through it.
 		fatal := f.Fatal || f.Setting == "role"
 		out.Findings = append(out.Findings, Finding{Fatal: fatal, Setting: f.Setting, Value: f.Value, Meaning: f.Meaning, Remedy: f.Remedy})

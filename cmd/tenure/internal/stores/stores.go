@@ -63,7 +63,7 @@ type Config struct {
 	Prefix, Schema string
 	// MaxTTL is the fleet's longest session TTL; zero means lease.DefaultMaxTTL.
 	MaxTTL time.Duration
-	// CallTimeout bounds how long a connection is waited for; zero means 2 s.
+	// CallTimeout bounds calls whose context has no deadline, and connecting where several hosts may answer; zero means 2 s.
 	CallTimeout time.Duration
 	Logger      *slog.Logger `json:"-"`
 }
