@@ -76,8 +76,13 @@ func classify(err error) (status int, text string) {
 		return exitUsage, fmt.Sprintf("%s %s: %s", bad.Field, bad.Value, bad.Remedy)
 	}
 	if setup, ok := errors.AsType[*postgresstore.SetupError](err); ok {
-		return exitStore, strings.NewReplacer("run Migrate once", "run \"tenure migrate\"", "run Migrate", "run \"tenure migrate\"").
-			Replace(fmt.Sprintf("%s; %s", setup.Problem, setup.Remedy))
+		if lacking, ok := stores.Uncreated(err); ok {
+			return exitStore, lacking
+		}
+		return exitStore, stores.Spoken(fmt.Sprintf("%s; %s", setup.Problem, setup.Remedy))
+	}
+	if strange, ok := stores.Strange(err); ok && errors.Is(err, lease.ErrUnavailable) {
+		return exitStore, strange
 	}
 	switch {
 	case errors.Is(err, lease.ErrInvalid):

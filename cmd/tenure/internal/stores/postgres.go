@@ -190,10 +190,16 @@ func (h *postgresHandle) Inspect(ctx context.Context) (Report, error) {
 	return r, nil
 }
 
+// Spoken is what the adapter says, whose readers write Go, for those of a command line.
+func Spoken(text string) string {
+	return strings.NewReplacer("run Migrate once", `run "tenure migrate"`, "run Migrate", `run "tenure migrate"`,
+		"apply SchemaSQL", `apply what "tenure migrate --print" prints`).Replace(text)
+}
+
 // unfit is the finding that an error of Check amounts to.
 func unfit(err error) (Finding, bool) {
 	if setup, ok := errors.AsType[*postgresstore.SetupError](err); ok && !errors.Is(err, lease.ErrUnavailable) {
-		return Finding{Fatal: true, Setting: "set-up", Value: setup.Problem, Meaning: "the store does not work", Remedy: setup.Remedy}, true
+		return Finding{Fatal: true, Setting: "set-up", Value: setup.Problem, Meaning: "the store does not work", Remedy: Spoken(setup.Remedy)}, true
 	}
 	if errors.Is(err, lease.ErrReadOnlyStore) {
 		return Finding{
