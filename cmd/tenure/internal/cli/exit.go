@@ -97,6 +97,9 @@ func classify(err error) (status int, text string) {
 	return exitNo, text
 }
 
+// mostTold is how much of an error of a driver is told, in characters: it may repeat whatever a server says.
+const mostTold = 500
+
 // root is the innermost part of an error that says more than that the outcome is unknown. A driver that tried several
 // addresses, or one with and without TLS, tells of each in a line: what is said twice is told once.
 func root(err error) string {
@@ -110,7 +113,7 @@ func root(err error) string {
 			lines = append(lines, line)
 		}
 	}
-	return strings.TrimSuffix(strings.Join(lines, " "), ":")
+	return printable(strings.TrimSuffix(strings.Join(lines, " "), ":"), mostTold)
 }
 
 // oneLine joins lines and shows no control characters; what is quoted keeps its spaces.

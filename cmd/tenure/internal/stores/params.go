@@ -57,14 +57,12 @@ func checkTime(name, value string) error {
 	}, name) {
 		return nil
 	}
-	d, err := time.ParseDuration(value)
-	if seconds, whole := strconv.Atoi(value); whole == nil {
-		d, err = time.Duration(seconds), nil
+	d, unread := time.ParseDuration(value)
+	if n, err := strconv.Atoi(value); err == nil {
+		d, unread = time.Duration(n), nil
 	}
 	switch {
-	case err != nil || d > 0: // what cannot be read the driver tells
-		return nil
-	case name == "dial_timeout":
+	case name == "dial_timeout" && d <= 0 && unread == nil: // what cannot be read the driver tells
 		return invalid("--store: parameter %s=%s: must be above 0, such as 500ms or 2s", name, shown(value))
 	case d < 0 && value != "-1":
 		return invalid("--store: parameter %s=%s: must be a time such as 500ms or 2s, or -1 for none", name, shown(value))

@@ -86,6 +86,9 @@ func hostPort(text, port string) (host, _ string, err error) {
 	if err != nil || host == "" || port == "" || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "", "", invalid("--store: the host cannot be read; write host:port, or [address]:port for IPv6, behind user:password@")
 	}
+	if len(host) > mostHost {
+		return "", "", invalid("--store: host %s: must be at most %d bytes", shown(host), mostHost)
+	}
 	return host, port, checkPort(host, port, example)
 }
 
@@ -99,6 +102,9 @@ func checkPort(host, port, example string) error {
 	}
 	return nil
 }
+
+// mostHost is how long a host's name may be.
+const mostHost = 253
 
 // mostShown is how much of a value an error repeats.
 const mostShown = 64

@@ -87,6 +87,7 @@ func TestLongValuesAreCut(t *testing.T) {
 		"redis://h/" + long, "redis://h/a/" + long, "redis://h/1?db=" + long, "redis://h?pool_size=" + long, "redis://h?" + long + "=1", "redis://h:" + long, "redis://" + long + ":x",
 		"redis://h?a" + long + "=", "redis://h?" + long + "=1&" + long + "=2", "redis://h?pool_fifo=" + long, "redis://h?read_timeout=-" + long + "s",
 		"postgres://h/db?sslmode=" + long, "postgres://h/db?connect_timeout=" + long, "postgres://h:" + long,
+		"redis://" + long, "redis+cluster://a," + long + ":1", "postgres://u@" + long,
 	} {
 		if _, err := Open(Config{URL: url, Fleet: "f"}); err == nil || len(err.Error()) > 300 {
 			t.Errorf("%.40s...: %v", url, err)
