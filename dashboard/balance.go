@@ -10,7 +10,7 @@ import (
 
 // shift is the last change of the membership and what followed.
 type shift struct {
-	what   string
+	what   string // empty: it began before the first look
 	at     time.Time
 	before map[instance.ID]int // planned workloads of each owner when it began
 	moves  int
@@ -77,11 +77,14 @@ func (h *past) weigh(r *reading, rows []Row, members []Member, prior map[instanc
 		b.Even = float64(planned) / float64(len(active))
 		b.Missing = leastMoves(planned, countsOf(active, now))
 	}
-	if len(changed) > 0 && h.looked {
+	switch {
+	case !h.looked && b.Missing > 0: // what moves until the fleet is even belongs to no change that follows
+		h.change = &shift{at: r.at, before: now}
+	case len(changed) > 0 && h.looked:
 		h.shifted(r, changed, prior)
 	}
 	h.account(r, prior, moves, len(active) > 0 && b.Missing == 0)
-	if c := h.change; c != nil {
+	if c := h.change; c != nil && c.what != "" {
 		b.Change = &Change{
 			What: c.what, At: c.at, Moves: c.moves, Settled: c.done, Least: leastMoves(planned, countsOf(active, c.before)),
 		}
@@ -93,7 +96,10 @@ func (h *past) weigh(r *reading, rows []Row, members []Member, prior map[instanc
 func (h *past) shifted(r *reading, changed []string, prior map[instance.ID]int) {
 	switch c := h.change; {
 	case c != nil && !c.done:
-		c.what, c.at = listChanges(append([]string{c.what}, changed...)), r.at
+		if c.what != "" {
+			changed = append([]string{c.what}, changed...)
+		}
+		c.what, c.at = listChanges(changed), r.at
 	case h.strayed != nil:
 		// The leases of a dead instance may be taken before its membership has ended.
 		h.change = &shift{what: listChanges(changed), at: r.at, before: h.strayed, moves: h.strays}

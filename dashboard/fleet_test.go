@@ -137,6 +137,34 @@ func TestChangesAreToldApart(t *testing.T) {
 	})
 }
 
+// A page that is opened while a fleet evens itself out does not count those moves for the first change that it sees.
+func TestMovesOfBeforeTheFirstChange(t *testing.T) {
+	h, now := newPast(), time.Now()
+	at := func(n int, changed []string, moves int, owners ...instance.ID) *Change {
+		rows, members := make([]Row, len(owners)), []Member{}
+		for i, id := range owners {
+			rows[i].Owner = id
+		}
+		for _, id := range []instance.ID{"a", "b", "c"}[:n] {
+			m := Member{}
+			m.ID = id
+			members = append(members, m)
+		}
+		now = now.Add(time.Second)
+		prior := map[instance.ID]int{"a": 2, "b": 2, "c": 2}
+		b := h.weigh(&reading{at: now}, rows, members, prior, changed, moves)
+		h.looked = true
+		return b.Change
+	}
+	assert.Nil(t, at(3, []string{"a joined", "b joined", "c joined"}, 0, "a", "a", "a", "a", "a", "a"))
+	assert.Nil(t, at(3, nil, 4, "a", "a", "b", "b", "c", "c"))
+	c := at(2, []string{"c was lost"}, 0, "a", "a", "b", "b", "", "")
+	require.NotNil(t, c)
+	assert.Equal(t, "c was lost", c.What)
+	c = at(2, nil, 2, "a", "a", "b", "b", "a", "b")
+	assert.Equal(t, Change{What: "c was lost", At: c.At, Moves: 2, Least: 2, Settled: true}, *c)
+}
+
 func TestNobodyIsLeft(t *testing.T) {
 	inFleet(t, Config{}, func(t *testing.T, f *tenuretest.Fleet[int], p *Page) {
 		for _, id := range []instance.ID{"a", "b", "c"} {
