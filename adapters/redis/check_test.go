@@ -87,8 +87,13 @@ func TestCheckOfReplication(t *testing.T) {
 	}
 	master.Admin("CONFIG", "SET", "min-replicas-to-write", "1")
 	master.Admin("CONFIG", "SET", "min-replicas-max-lag", "60")
+	inTouch := func() bool { // a new replica counts once it has confirmed something
+		return strings.Contains(master.Admin("INFO", "replication").(string), "min_slaves_good_slaves:1")
+	}
+	eventually(t, inTouch, "the master counts no replica")
 	expect(t, check(master), map[string]string{"min-replicas-max-lag": "1m0s"})
 	master.Admin("CONFIG", "SET", "min-replicas-max-lag", "5")
+	eventually(t, inTouch, "the replica lags behind")
 	expect(t, check(master), nil)
 }
 
