@@ -78,27 +78,24 @@ func TestRedisTakesNoWrites(t *testing.T) {
 func TestTimeoutRules(t *testing.T) {
 	t.Parallel()
 	s := privateRedis(t)
-	c := s.client()
-	defer c.Close()
-	for _, x := range []struct {
-		query    string
-		status   int
-		at, most time.Duration
-	}{{"", 0, 2500 * time.Millisecond, 9 * time.Second}, {"?read_timeout=500ms", 3, 400 * time.Millisecond, 2 * time.Second}} {
-		s.signal(t, syscall.SIGSTOP)
-		time.AfterFunc(3*time.Second, func() { _ = s.cmd.Process.Signal(syscall.SIGCONT) })
-		began := time.Now()
-		status, _, said := command("status", "--timeout", "10s", "--store", s.url+x.query)
-		if took := time.Since(began); status != x.status || took < x.at || took > x.most {
-			t.Errorf("%q: %d after %v: %s", x.query, status, took, said)
-		}
-		s.signal(t, syscall.SIGCONT)
+	// Longer than the 2 s after which the driver by itself gives up.
+	s.signal(t, syscall.SIGSTOP)
+	time.AfterFunc(3*time.Second, func() { _ = s.cmd.Process.Signal(syscall.SIGCONT) })
+	began := time.Now()
+	status, _, said := command("status", "--timeout", "60s", "--store", s.url)
+	if took := time.Since(began); status != 0 || took < 2500*time.Millisecond {
+		t.Errorf("%d after %v: %s", status, took, said)
 	}
 	s.signal(t, syscall.SIGSTOP)
 	defer s.signal(t, syscall.SIGCONT)
-	began := time.Now()
-	status, _, said := command("check", "--timeout", "700ms", "--clock", "10s", "--store", s.url)
-	if took := time.Since(began); status != 3 || took < 600*time.Millisecond || took > 2*time.Second {
+	began = time.Now()
+	status, _, said = command("status", "--timeout", "60s", "--store", s.url+"?read_timeout=500ms")
+	if took := time.Since(began); status != 3 || took < 400*time.Millisecond || took > patience {
+		t.Errorf("what the URL says: %d after %v: %s", status, took, said)
+	}
+	began = time.Now()
+	status, _, said = command("check", "--timeout", "700ms", "--clock", "60s", "--store", s.url)
+	if took := time.Since(began); status != 3 || took < 600*time.Millisecond || took > patience {
 		t.Errorf("check: %d after %v: %s", status, took, said)
 	}
 }
@@ -170,10 +167,10 @@ func TestPostgresIsUnfit(t *testing.T) {
 		t.Fatal(err)
 	}
 	freeze(t, data)
-	for _, clock := range []string{"0", "10s"} {
+	for _, clock := range []string{"0", "60s"} {
 		began := time.Now()
 		status, _, said := command("check", "--timeout", "1s", "--clock", clock, "--store", url)
-		if took := time.Since(began); status != 3 || took < 900*time.Millisecond || took > 3*time.Second {
+		if took := time.Since(began); status != 3 || took < 900*time.Millisecond || took > patience {
 			t.Errorf("check of a frozen server: %d after %v: %s", status, took, said)
 		}
 	}

@@ -30,13 +30,13 @@ func TestCallsLastAsLongAsTheirContexts(t *testing.T) {
 		}
 		defer h.Close()
 		began := time.Now()
-		if err := h.Watch(t.Context(), func(lease.Change) {}); err == nil || time.Since(began) > 3*time.Second {
+		if err := h.Watch(t.Context(), func(lease.Change) {}); err == nil || time.Since(began) > 30*time.Second {
 			t.Errorf("%s: Watch ended after %v: %v", scheme, time.Since(began), err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began = time.Now()
-		if _, err := h.ServerTime(ctx); err == nil || time.Since(began) > 3*time.Second || scheme == "redis://" && time.Since(began) < 900*time.Millisecond {
+		if _, err := h.ServerTime(ctx); err == nil || time.Since(began) > 30*time.Second || scheme == "redis://" && time.Since(began) < 900*time.Millisecond {
 			t.Errorf("%s: a call ended after %v: %v", scheme, time.Since(began), err)
 		}
 	}
