@@ -166,13 +166,22 @@ func (e *env) closeSession(s lease.Manager, sess lease.Session) {
 }
 
 // spell is the life of a session as a client can bound it: the store's expiry lies between the two.
-type spell struct{ earliest, latest time.Time }
+type spell struct{ earliest, latest, begun time.Time }
 
 // timed runs an extending call and bounds the expiry that it set.
 func timed(ttl time.Duration, call func()) spell {
 	before := time.Now()
 	call()
-	return spell{before.Add(ttl), time.Now().Add(ttl)}
+	return spell{before.Add(ttl), time.Now().Add(ttl), before}
+}
+
+// unstepped gives up where this machine's clock was set since the spell began: a store on the same machine may have
+// judged by it, and neither was wrong.
+func (e *env) unstepped(s spell) {
+	now := time.Now()
+	if by := now.Round(0).Sub(s.begun.Round(0)) - now.Sub(s.begun); e.cfg.Bubble == nil && by.Abs() > e.precision() {
+		panic(tooSlow(fmt.Sprintf("this machine's clock was set by %v meanwhile", by)))
+	}
 }
 
 // sessionNamed is a session whose ID and owner are the name.

@@ -57,6 +57,7 @@ func (e *env) takeover(ttl time.Duration) {
 		e.must(err, "Acquire of a held key")
 		now := time.Now()
 		if l, ok := got[old.Key]; ok {
+			e.unstepped(life)
 			e.that(!now.Before(life.earliest.Add(-e.precision())), "%q was granted to another %v before the session of %v can have run out", old.Key, life.earliest.Sub(now), ttl)
 			e.that(l.Token > old.Token, "the takeover of %q has token %d, want above %d", old.Key, l.Token, old.Token)
 			break

@@ -54,7 +54,7 @@ func TestTheFirstDeadlineCounts(t *testing.T) {
 	for name, grace := range map[string]time.Duration{"asked before": 100 * time.Millisecond, "unasked": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g, _ := guarded(t, stubborn, 2*time.Second, grace) // a busy machine takes its time to start a process
+			g, _ := guarded(t, stubborn, 6*time.Second, grace) // a busy machine takes its time to start a process
 			r := done(t, g)
 			if !r.Killed || r.Status != 137 || r.Err != nil || (r.Asked == CauseDeadline) != (grace > 0) {
 				t.Errorf("result %+v", r)
@@ -65,7 +65,7 @@ func TestTheFirstDeadlineCounts(t *testing.T) {
 
 func TestALaterDeadlineCountsAndAnEarlierOneDoesNot(t *testing.T) {
 	t.Parallel()
-	g, out := guarded(t, `sleep 3.5; echo done >"$0"; exit 5`, 3*time.Second, 100*time.Millisecond)
+	g, out := guarded(t, `sleep 6.5; echo done >"$0"; exit 5`, 6*time.Second, 100*time.Millisecond)
 	g.Extend(Now().Add(time.Minute))
 	g.Extend(Now().Add(time.Millisecond))
 	if r := done(t, g); r.Killed || r.Status != 5 || r.Asked != "" || r.Err != nil {
