@@ -145,7 +145,7 @@ func TestTheZeroConfigIsThisProcess(t *testing.T) {
 func TestSnapshotTellsAll(t *testing.T) {
 	bubble(t, 6, func(t *testing.T, f *fleet) {
 		f.join("a")
-		after(time.Minute)
+		after(40 * time.Second)
 		f.join("b")
 		after(time.Minute)
 		a := f.nodes["a"]
@@ -198,7 +198,7 @@ func TestObservers(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, f *fleet) {
 		r := &recorder{}
 		f.add("a", func(c *coordinator.Config) { c.Observers = []any{r} }).start(context.Background())
-		after(20 * time.Second)
+		after(40 * time.Second)
 		a := f.nodes["a"]
 		a.fault.set(func() { a.fault.view = func(registry.View) registry.View { return registry.View{} } })
 		after(5 * time.Second)
@@ -244,7 +244,7 @@ func TestDrainBeforeRun(t *testing.T) {
 		}
 		<-n.Drained()
 		n.start(context.Background())
-		after(time.Minute)
+		after(40 * time.Second)
 		if got := f.witness.owners(); len(got) != 0 {
 			t.Errorf("a drained instance runs %v", got)
 		}

@@ -47,7 +47,7 @@ func churn(t *testing.T, seed uint64, a assigner.Assigner) {
 	f.linger = time.Duration(r.IntN(3)) * time.Second
 	f.join("start")
 	next := 0
-	for range 60 {
+	for range long.Or(60, 25) {
 		id := ""
 		if ids := slices.Sorted(maps.Keys(f.nodes)); len(ids) > 0 {
 			id = ids[r.IntN(len(ids))]

@@ -17,7 +17,7 @@ import (
 func TestStoreThatHangsForEverStopsTheWorkInTimeAndWorkResumesByItself(t *testing.T) {
 	bubble(t, 9, func(t *testing.T, f *fleet) {
 		f.join("a", "b", "c")
-		after(time.Minute)
+		after(40 * time.Second)
 		for _, n := range f.nodes {
 			n.fault.cut()
 		}
@@ -39,7 +39,7 @@ func TestStoreThatHangsForEverStopsTheWorkInTimeAndWorkResumesByItself(t *testin
 func TestFailingHeartbeatsTakeNothingAndStopNothing(t *testing.T) {
 	bubble(t, 10, func(t *testing.T, f *fleet) {
 		f.join("a", "b")
-		after(time.Minute)
+		after(40 * time.Second)
 		a := f.nodes["a"]
 		a.fault.set(func() {
 			a.fault.fail = func(op string) error {
@@ -109,7 +109,7 @@ func TestViewsThatCannotBeTrueStopNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 6, func(t *testing.T, f *fleet) {
 				f.join("a", "b")
-				after(time.Minute)
+				after(40 * time.Second)
 				before := f.witness.owners()
 				for _, n := range f.nodes {
 					n.fault.set(func() { n.fault.view = wrong })
@@ -165,7 +165,7 @@ func TestStatusStoreIsNotNeeded(t *testing.T) {
 				after(10 * time.Second)
 				f.balanced("a", "b")
 				f.crash("b")
-				after(20 * time.Second)
+				after(40 * time.Second)
 				f.balanced("a")
 			})
 		})
@@ -191,7 +191,7 @@ func TestStuckWorkerIsReportedAndKeepsItsKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		n.start(context.Background())
-		after(time.Minute)
+		after(40 * time.Second)
 		begin := time.Now()
 		n.stop()
 		err = <-n.done
@@ -217,7 +217,7 @@ func TestStopBeatsAsLeavingUntilTheWorkersHaveReturnedThenLeaves(t *testing.T) {
 	bubble(t, 4, func(t *testing.T, f *fleet) {
 		f.linger = 12 * time.Second
 		f.join("a", "b")
-		after(time.Minute)
+		after(40 * time.Second)
 		a := f.nodes["a"]
 		a.fault.counts()
 		a.stop()
@@ -252,7 +252,7 @@ func TestStopBeatsAsLeavingUntilTheWorkersHaveReturnedThenLeaves(t *testing.T) {
 func TestStopReturnsWhateverTheStoreDoes(t *testing.T) {
 	bubble(t, 4, func(t *testing.T, f *fleet) {
 		f.join("a", "b")
-		after(time.Minute)
+		after(40 * time.Second)
 		f.crash("a")
 		after(time.Second)
 		begin := time.Now()
@@ -271,7 +271,7 @@ func TestStopReturnsWhateverTheStoreDoes(t *testing.T) {
 func TestBeginDrainCountsThoughTheStoreCannotBeTold(t *testing.T) {
 	bubble(t, 6, func(t *testing.T, f *fleet) {
 		f.join("a", "b")
-		after(time.Minute)
+		after(40 * time.Second)
 		a := f.nodes["a"]
 		a.fault.set(func() {
 			a.fault.fail = func(op string) error {
@@ -305,7 +305,7 @@ func TestBeginDrainCountsThoughTheStoreCannotBeTold(t *testing.T) {
 func TestDrainMarkedBySomebodyElseIsObeyed(t *testing.T) {
 	bubble(t, 6, func(t *testing.T, f *fleet) {
 		f.join("a", "b")
-		after(time.Minute)
+		after(40 * time.Second)
 		if err := f.store.BeginDrain(t.Context(), instance.ID("a")); err != nil {
 			t.Fatal(err)
 		}

@@ -69,7 +69,7 @@ func TestJoinsAreCollectedAndOrphansPlacedAtOnce(t *testing.T) {
 		f.join("a")
 		after(0)
 		f.balanced("a")
-		after(time.Minute)
+		after(40 * time.Second)
 		plans := e.heard(coordinator.PlannerWrote, "")
 		f.join("b")
 		after(600 * time.Millisecond)
@@ -107,7 +107,7 @@ func TestMassLossIsWaitedOut(t *testing.T) {
 		for i := range 12 {
 			f.join(fmt.Sprintf("n%02d", i))
 		}
-		after(time.Minute)
+		after(40 * time.Second)
 		for i := 3; i < 9; i++ {
 			f.crash(fmt.Sprintf("n%02d", i))
 		}
@@ -126,7 +126,7 @@ func TestMassLossIsWaitedOut(t *testing.T) {
 }
 
 func TestColdStartWaitsForTheExpectedInstances(t *testing.T) {
-	bubble(t, 9, func(t *testing.T, f *fleet) {
+	subBubble(t, "all come", 9, func(t *testing.T, f *fleet) {
 		f.cfg.Planner.ExpectedInstances = 3
 		e := f.listen()
 		f.join("a")
@@ -155,7 +155,7 @@ func TestColdStartWaitsForTheExpectedInstances(t *testing.T) {
 		}
 		f.balanced("a")
 	})
-	bubble(t, 9, func(t *testing.T, f *fleet) {
+	subBubble(t, "one comes", 9, func(t *testing.T, f *fleet) {
 		f.cfg.Planner.ExpectedInstances, f.cfg.Planner.ExpectedWait = 3, 5*time.Second
 		f.join("a")
 		after(4900 * time.Millisecond)
@@ -169,11 +169,11 @@ func TestColdStartWaitsForTheExpectedInstances(t *testing.T) {
 
 func TestCapsOnMovesToAndFromOneInstance(t *testing.T) {
 	for _, c := range []struct{ in, out int }{{1, 100}, {100, 1}} {
-		bubble(t, 12, func(t *testing.T, f *fleet) {
+		subBubble(t, fmt.Sprint(c.in, " in, ", c.out, " out"), 12, func(t *testing.T, f *fleet) {
 			f.cfg.Planner.MovesIn, f.cfg.Planner.MovesOut = c.in, c.out
 			f.linger = 5 * time.Second
 			f.join("a")
-			after(time.Minute)
+			after(40 * time.Second)
 			f.join("b", "c")
 			most := 0
 			for range 120 {
@@ -206,11 +206,11 @@ func TestCapsOnMovesToAndFromOneInstance(t *testing.T) {
 
 func TestCoolDownLeavesAloneWhatMovedLately(t *testing.T) {
 	for _, successor := range []bool{false, true} {
-		bubble(t, 4, func(t *testing.T, f *fleet) {
+		subBubble(t, fmt.Sprint("successor ", successor), 4, func(t *testing.T, f *fleet) {
 			f.cfg.Planner.CoolDown = time.Minute
 			e := f.listen()
 			f.join("a")
-			after(time.Minute)
+			after(40 * time.Second)
 			f.join("b")
 			after(5 * time.Second)
 			f.balanced("a", "b")
@@ -273,7 +273,7 @@ func TestPlanningGoesToTheNewestVersion(t *testing.T) {
 	bubble(t, 6, func(t *testing.T, f *fleet) {
 		e := f.listen()
 		f.rollOut("1", 0, 3)
-		after(time.Minute)
+		after(40 * time.Second)
 		f.rollOut("2", 0, 1)
 		after(5 * time.Second)
 		if p := f.planner(); p == nil || !strings.HasPrefix(p.id, "v1") {
@@ -298,9 +298,9 @@ func TestPlanningGoesToTheNewestVersion(t *testing.T) {
 }
 
 func TestQuestions(t *testing.T) {
-	bubble(t, 6, func(t *testing.T, f *fleet) {
+	subBubble(t, "planner", 6, func(t *testing.T, f *fleet) {
 		f.join("a", "b")
-		after(time.Minute)
+		after(40 * time.Second)
 		for id, n := range f.nodes {
 			why, err := n.Explain(t.Context(), "job-001")
 			if err != nil || string(why.Instance) != f.witness.owners()["job-001"] || why.RunnerUp == why.Instance || why.Rule == "" {
@@ -322,10 +322,10 @@ func TestQuestions(t *testing.T) {
 			}
 		}
 	})
-	bubble(t, 6, func(t *testing.T, f *fleet) {
+	subBubble(t, "everyone", 6, func(t *testing.T, f *fleet) {
 		f.cfg.Assigner = assigner.Rendezvous{}
 		f.add("a").start(context.Background())
-		after(time.Minute)
+		after(40 * time.Second)
 		a := f.nodes["a"]
 		why, err := a.Explain(t.Context(), "job-001")
 		if p := a.Snapshot().Planning; err != nil || why.Instance != "a" || p.Mode != coordinator.PlanningEveryone || p.Age >= 0 || p.Planner != "" {

@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	largeInstances = flag.Int("fleet.instances", long.Or(40, 12), "instances of TestLargeFleet")
-	largeWorkloads = flag.Int("fleet.workloads", long.Or(2000, 250), "workloads of TestLargeFleet")
+	largeInstances = flag.Int("fleet.instances", long.Or(40, 8), "instances of TestLargeFleet")
+	largeWorkloads = flag.Int("fleet.workloads", long.Or(2000, 160), "workloads of TestLargeFleet")
 )
 
 // awake is a machine that never sleeps; asking the kernel whether it did is most of what a bubble costs.
@@ -38,7 +38,7 @@ func TestLargeFleet(t *testing.T) {
 
 		after(2 * time.Minute) // everything has calmed down
 		f.callsPerInterval()
-		intervals := long.Or(150, 70)
+		intervals := long.Or(150, 50)
 		after(time.Duration(intervals) * 2 * time.Second)
 		steady := f.callsPerInterval() / float64(intervals)
 		t.Logf("steady: %.3f store calls per instance and interval", steady)
@@ -178,7 +178,7 @@ func TestRollingRestartLeavesNothingUnowned(t *testing.T) {
 	n, workloads := *largeInstances, *largeWorkloads
 	synctest.Test(t, func(t *testing.T) {
 		f := largeFleet(t, n, workloads)
-		after(time.Minute)
+		after(40 * time.Second)
 		before := f.starts()
 		for i := range min(n, 20) {
 			if err := f.leave(fmt.Sprintf("old-%04d", i)); err != nil {

@@ -23,7 +23,7 @@ func TestJoinersGetTheirShareOnceTheFleetHasSettled(t *testing.T) {
 			bubble(t, 10, func(t *testing.T, f *fleet) {
 				f.cfg.Assigner = a
 				f.join("a")
-				after(time.Minute)
+				after(40 * time.Second)
 				f.join("b", "c")
 				after(1900 * time.Millisecond)
 				f.balanced("a") // not settled yet
@@ -37,7 +37,7 @@ func TestJoinersGetTheirShareOnceTheFleetHasSettled(t *testing.T) {
 func TestLeaverIsReplacedAtOnce(t *testing.T) {
 	bubble(t, 10, func(t *testing.T, f *fleet) {
 		f.join("a", "b", "c")
-		after(time.Minute)
+		after(40 * time.Second)
 		if err := f.leave("b"); err != nil {
 			t.Error(err)
 		}
@@ -54,7 +54,7 @@ func TestLeaverIsReplacedAtOnce(t *testing.T) {
 func TestCrashIsTakenOverAtTheEndOfTheTTL(t *testing.T) {
 	bubble(t, 10, func(t *testing.T, f *fleet) {
 		f.join("a", "b", "c")
-		after(time.Minute)
+		after(40 * time.Second)
 		for i := range 8 {
 			f.crash("b")
 			within(t, 10200*time.Millisecond, "everything runs on the survivors", func() bool {
@@ -78,7 +78,7 @@ func TestCrashIsTakenOverAtTheEndOfTheTTL(t *testing.T) {
 func TestHintDuringAHeartbeatIsNotForgotten(t *testing.T) {
 	bubble(t, 10, func(t *testing.T, f *fleet) {
 		f.join("a", "b")
-		after(time.Minute)
+		after(40 * time.Second)
 		a := f.nodes["a"]
 		a.fault.set(func() {
 			a.fault.late = func(op string) time.Duration {
@@ -103,7 +103,7 @@ func TestReleaseDuringAStatusReadIsNotForgotten(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, f *fleet) {
 		f.linger = 100 * time.Millisecond
 		f.join("a")
-		after(time.Minute)
+		after(40 * time.Second)
 		b := f.add("b")
 		b.fault.set(func() {
 			b.fault.late = func(op string) time.Duration {
@@ -126,7 +126,7 @@ func TestDrainMovesEverythingAndKeepsBeating(t *testing.T) {
 	bubble(t, 10, func(t *testing.T, f *fleet) {
 		f.linger = 3 * time.Second
 		f.join("a", "b")
-		after(time.Minute)
+		after(40 * time.Second)
 		a := f.nodes["a"]
 		if err := a.BeginDrain(context.Background()); err != nil {
 			t.Error(err)

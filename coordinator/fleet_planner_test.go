@@ -16,7 +16,7 @@ import (
 func TestPlannersLeaseIsLostWhilePlanning(t *testing.T) {
 	bubble(t, 12, func(t *testing.T, f *fleet) {
 		f.join("a", "b", "c", "d")
-		after(time.Minute)
+		after(40 * time.Second)
 		for i := range 6 {
 			if i%2 == 0 {
 				f.join(fmt.Sprint("n", i))
@@ -45,7 +45,7 @@ func TestPlannersLeaseIsLostWhilePlanning(t *testing.T) {
 func TestFleetWithoutAPlannerGoesOn(t *testing.T) {
 	bubble(t, 12, func(t *testing.T, f *fleet) {
 		f.join("a", "b", "c")
-		after(time.Minute)
+		after(40 * time.Second)
 		broken := func(op string) error {
 			if op == "PutTargets" {
 				return errBroken
@@ -77,7 +77,7 @@ func TestFleetWithoutAPlannerGoesOn(t *testing.T) {
 func TestPlannerThatSeesNothingMakesRoom(t *testing.T) {
 	bubble(t, 12, func(t *testing.T, f *fleet) {
 		f.join("a", "b", "c")
-		after(time.Minute)
+		after(40 * time.Second)
 		old := f.planner()
 		old.fault.set(func() {
 			old.fault.fail = func(op string) error {
@@ -130,7 +130,7 @@ func TestTargetsOfAnEarlierIncarnationAreIgnored(t *testing.T) {
 		f := newFleet(t, 10)
 		store := f.forgetful()
 		f.join("a", "b")
-		after(time.Minute)
+		after(40 * time.Second)
 		then := store.Snapshot()
 		f.join("c")
 		after(time.Minute)
@@ -161,7 +161,7 @@ func TestStandbys(t *testing.T) {
 		for i := range 8 {
 			f.join(fmt.Sprint("n", i))
 		}
-		after(time.Minute)
+		after(40 * time.Second)
 		contending := func() (ids []string) {
 			for id, n := range f.nodes {
 				n.fault.counts()
@@ -198,7 +198,7 @@ func TestStandbys(t *testing.T) {
 func TestNewVersionBringsWorkloads(t *testing.T) {
 	bubble(t, 6, func(t *testing.T, f *fleet) {
 		f.rollOut("1", 0, 2)
-		after(time.Minute)
+		after(40 * time.Second)
 		f.keys = append(f.keys, "new-1", "new-2")
 		f.rollOut("2", 0, 2)
 		within(t, 15*time.Second, "the new workloads run", func() bool { return f.unowned() == 0 })
@@ -224,7 +224,7 @@ func TestTwoCataloguesInOneFleet(t *testing.T) {
 			}
 		}
 		f.keys = slices.Concat(lists...)
-		after(time.Minute)
+		after(40 * time.Second)
 		f.spread("a0", "a1", "b0", "b1", "c0", "c1")
 		before := f.starts()
 		for range 4 { // planning goes round
@@ -254,7 +254,7 @@ func TestTwoCataloguesInOneFleet(t *testing.T) {
 // finds missing was lost by the store, and not by its owners.
 func TestPlannerTakesALossOfDataForNoLossOfOwners(t *testing.T) {
 	for step := range time.Duration(8) {
-		bubble(t, 12, func(t *testing.T, f *fleet) {
+		subBubble(t, fmt.Sprint("step ", int(step)), 12, func(t *testing.T, f *fleet) {
 			store := f.forgetful()
 			f.join("a", "b", "c")
 			after(time.Minute + step*250*time.Millisecond)

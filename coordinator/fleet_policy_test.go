@@ -53,16 +53,16 @@ func TestRollingUpdateMovesEachWorkloadOnce(t *testing.T) {
 		for i := range 4 {
 			f.add(fmt.Sprint("old-", i), version("1")).start(context.Background())
 		}
-		after(time.Minute)
+		after(40 * time.Second)
 		f.balanced("old-0", "old-1", "old-2", "old-3")
 		before := f.starts()
 		for i := range 4 {
 			f.add(fmt.Sprint("new-", i), version("2")).start(context.Background())
-			after(20 * time.Second)
+			after(40 * time.Second)
 			if err := f.leave(fmt.Sprint("old-", i)); err != nil {
 				t.Error(err)
 			}
-			after(20 * time.Second)
+			after(40 * time.Second)
 		}
 		after(time.Minute)
 		f.balanced("new-0", "new-1", "new-2", "new-3")
@@ -83,7 +83,7 @@ func TestEveryAssigner(t *testing.T) {
 				f := newFleet(t, 24)
 				f.cfg.Assigner = a
 				f.join("a", "b", "c")
-				after(time.Minute)
+				after(40 * time.Second)
 				f.asPlanned()
 				f.join("d")
 				after(30 * time.Second)

@@ -57,7 +57,7 @@ func (f *fleet) posted(ids ...string) map[string]*post {
 func TestWriteOfADeposedPlannerLoses(t *testing.T) {
 	bubble(t, 12, func(t *testing.T, f *fleet) {
 		posts := f.posted("a", "b", "c")
-		after(time.Minute)
+		after(40 * time.Second)
 		old := f.planner()
 		resumed := make(chan struct{})
 		outcome := make(chan error, 10)
@@ -96,8 +96,8 @@ func TestWriteOfADeposedPlannerLoses(t *testing.T) {
 
 // The planner dies after the first of two batches.
 func TestPlannerDiesInTheMiddleOfAWrite(t *testing.T) {
-	for half := range 2 {
-		bubble(t, 12, func(t *testing.T, f *fleet) {
+	for half, name := range []string{"first half", "second half"} {
+		subBubble(t, name, 12, func(t *testing.T, f *fleet) {
 			posts := f.posted("a", "b", "c", "d")
 			after(time.Minute)
 			old := f.planner()
@@ -134,7 +134,7 @@ func TestPlannerDiesInTheMiddleOfAWrite(t *testing.T) {
 func TestLostTargetsStopNothing(t *testing.T) {
 	bubble(t, 12, func(t *testing.T, f *fleet) {
 		f.join("a", "b", "c")
-		after(time.Minute)
+		after(40 * time.Second)
 		before := f.starts()
 		f.wipe()
 		after(2 * time.Minute)
@@ -169,7 +169,7 @@ func TestLostSetIsWrittenAgain(t *testing.T) {
 	bubble(t, 12, func(t *testing.T, f *fleet) {
 		e := f.listen()
 		posts := f.posted("a", "b")
-		after(time.Minute)
+		after(40 * time.Second)
 		posts[f.planner().id].set(func(ctx context.Context, head assigner.Head, sets []assigner.Set, gone []instance.ID) error {
 			kept := slices.DeleteFunc(slices.Clone(sets), func(s assigner.Set) bool {
 				return s.Instance == "c" && len(s.Keys) > 0 && e.heard(coordinator.PlannerRewriting, "") == 0
@@ -190,7 +190,7 @@ func TestOldSetsBesideANewHeadAreIgnored(t *testing.T) {
 	bubble(t, 10, func(t *testing.T, f *fleet) {
 		store := f.forgetful()
 		posts := f.posted("a", "b", "c", "d")
-		after(time.Minute)
+		after(40 * time.Second)
 		then := store.Snapshot()
 		if err := f.leave("d"); err != nil {
 			t.Error(err)

@@ -252,11 +252,18 @@ func (f *fleet) close() {
 // bubble runs a test in virtual time, on a fleet that is closed at its end.
 func bubble(t *testing.T, workloads int, test func(t *testing.T, f *fleet)) {
 	t.Helper()
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, workloads)
 		test(t, f)
 		f.close()
 	})
+}
+
+// subBubble is bubble as a subtest, where a test has several.
+func subBubble(t *testing.T, name string, workloads int, test func(t *testing.T, f *fleet)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { bubble(t, workloads, test) })
 }
 
 // after lets virtual time pass, and everything that was due then happen.

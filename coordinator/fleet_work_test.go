@@ -21,7 +21,7 @@ import (
 func TestCatalogueChangesWhileRunning(t *testing.T) {
 	bubble(t, 6, func(t *testing.T, f *fleet) {
 		f.join("a", "b")
-		after(time.Minute)
+		after(40 * time.Second)
 		set := func(keys ...string) {
 			f.keys = keys
 			for _, n := range f.nodes {
@@ -73,7 +73,7 @@ func TestGivenBackWhileWindingDown(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, f *fleet) {
 		f.linger = 8 * time.Second
 		f.join("a")
-		after(time.Minute)
+		after(40 * time.Second)
 		a, all := f.nodes["a"], f.catalogue()
 		if err := a.SetWorkloads(all[:1]); err != nil {
 			t.Fatal(err)
@@ -101,7 +101,7 @@ func TestWindingDownBlocksNothing(t *testing.T) {
 	bubble(t, 4, func(t *testing.T, f *fleet) {
 		f.linger = 25 * time.Second
 		f.join("a")
-		after(time.Minute)
+		after(40 * time.Second)
 		a, all := f.nodes["a"], f.catalogue()
 		a.fault.counts()
 		if err := a.SetWorkloads(all[1:]); err != nil {
@@ -147,7 +147,7 @@ func TestOneFailingWorkloadTouchesNoOther(t *testing.T) {
 		f.nodes["a"] = n
 		f.every = append(f.every, n)
 		n.start(context.Background())
-		after(time.Minute)
+		after(40 * time.Second)
 		if got := tries.Load(); got < 6 || got > 40 {
 			t.Errorf("the failing ones were tried %d times in a minute", got)
 		}
@@ -214,7 +214,7 @@ func TestAssignerThatHangsOrPanicsLeavesTheRestAlone(t *testing.T) {
 			return assigner.Balanced{}.Plan(in)
 		})
 		f.join("a", "b")
-		after(time.Minute)
+		after(40 * time.Second)
 		for _, m := range []string{"fails", "panics", "empty", "hangs"} {
 			mode.Store(m)
 			f.join(m)
@@ -281,7 +281,7 @@ func frozen(t *testing.T, planning coordinator.Planning) {
 	f.cfg.Planning = planning
 	store := f.forgetful()
 	f.join("a", "b")
-	after(time.Minute)
+	after(40 * time.Second)
 	before := f.witness.owners()
 	store.Restore(nil) // all data are lost: grants freeze for 15 s
 	after(3 * time.Second)
