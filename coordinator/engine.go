@@ -121,15 +121,15 @@ func (e *engine) currentCatalogue() *catalogue {
 }
 
 // workOf is the Work of a workload: it looks its value up when the term begins.
-func (e *engine) workOf(key string, first *item) runner.Work {
+func (e *engine) workOf(key string, first any) runner.Work {
 	return func(ctx context.Context, term *runner.Term) error {
-		it := first
-		if now, ok := e.currentCatalogue().items[key]; ok {
-			it = now
+		value, cat := first, e.currentCatalogue()
+		if at := cat.find(key); at >= 0 {
+			value = cat.value(at)
 		}
 		e.terms.add(term)
 		defer e.terms.remove(term)
-		return e.work(ctx, term, it.value)
+		return e.work(ctx, term, value)
 	}
 }
 

@@ -86,6 +86,7 @@ func largeFleet(t *testing.T, n, workloads int, change ...func(*coordinator.Conf
 	f := newFleet(t, workloads)
 	f.cfg.Logger, f.cfg.Clock = nil, awake{clock.Or(nil)}
 	f.cfg.Planner.ExpectedInstances = n
+	f.fixed = f.catalogue() // every instance of a real fleet has its own; here they would fill the memory
 	begin := time.Now()
 	for i := range n {
 		f.add(fmt.Sprintf("old-%04d", i), change...).start(context.Background())
@@ -116,9 +117,11 @@ func (f *fleet) replaceAll(version func(*coordinator.Config), workloads int) {
 			f.nodes[id].stop()
 		}
 		for _, id := range batch {
+			n := f.nodes[id]
 			if err := f.leave(id); err != nil {
 				f.t.Error(err)
 			}
+			n.Coordinator = nil // what it knows is let go; its calls still count
 		}
 		after(time.Second)
 	}

@@ -104,7 +104,8 @@ type fleet struct {
 	// linger is how long a worker takes to return once its drain has begun.
 	linger time.Duration
 	nodes  map[string]*node
-	every  []*node // those that have left as well
+	every  []*node                        // those that have left as well
+	fixed  []coordinator.Workload[string] // the catalogue, where it is made once for all
 }
 
 // node is one instance.
@@ -148,6 +149,9 @@ func (f *fleet) forgetful() *memory.Store {
 }
 
 func (f *fleet) catalogue() []coordinator.Workload[string] {
+	if f.fixed != nil {
+		return f.fixed
+	}
 	var out []coordinator.Workload[string]
 	for _, k := range f.keys {
 		out = append(out, coordinator.Workload[string]{Key: k, Value: "value of " + k})

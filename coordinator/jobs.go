@@ -23,6 +23,10 @@ type job struct {
 	why   string // why it waits or is kept; empty otherwise, or before it is known
 	kept  bool   // it runs on although the plan moved it, until the fleet has settled
 
+	// Whether the catalogue of version sought has it, for the loop alone:
+	sought uint64
+	listed bool
+
 	// Of a waiting job, for the loop alone:
 	look   bool          // its status is to be read
 	asked  bool          // the status read under way covers it

@@ -78,8 +78,12 @@ func (l *loop) tell(state lease.State) {
 
 // gains reports whether a catalogue has a workload that the one before had not.
 func gains(before, after *catalogue) bool {
-	for key := range after.items {
-		if _, had := before.items[key]; !had {
+	i := 0
+	for _, w := range after.workloads {
+		for i < len(before.workloads) && before.workloads[i].Key < w.Key {
+			i++
+		}
+		if i == len(before.workloads) || before.workloads[i].Key != w.Key {
 			return true
 		}
 	}

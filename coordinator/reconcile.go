@@ -30,7 +30,7 @@ func (l *loop) reconcile() {
 	// Where heartbeats fail, what is new waits; see look.
 	for _, keys := range []map[string]struct{}{l.obey.keys, l.plan.mine} {
 		for key := range keys {
-			if _, listed := l.cat.items[key]; listed && l.jobs.all[key] == nil && l.isMine(key) {
+			if l.jobs.all[key] == nil && l.isMine(key) && l.cat.find(key) >= 0 {
 				l.jobs.wait(key)
 			}
 		}
@@ -52,9 +52,17 @@ func (l *loop) giveUp() {
 	}
 }
 
+// listed reports whether a job is in the catalogue. It looks once per catalogue.
+func (l *loop) listed(j *job) bool {
+	if j.sought != l.cat.version {
+		j.sought, j.listed = l.cat.version, l.cat.find(j.key) >= 0
+	}
+	return j.listed
+}
+
 // review decides whether a job goes on.
 func (l *loop) review(j *job) {
-	_, listed := l.cat.items[j.key]
+	listed := l.listed(j)
 	mine, stance := l.isMine(j.key), l.stance(j.key)
 	switch {
 	case j.phase == Removing:
@@ -121,13 +129,14 @@ func (l *loop) reap() {
 
 // start gives a workload to the runners, which contend for its lease.
 func (l *loop) start(j *job) {
-	it := l.cat.items[j.key]
-	if it == nil {
+	at := l.cat.find(j.key)
+	if at < 0 {
 		l.jobs.forget(j)
 		return
 	}
+	it := l.cat.item(at)
 	why := l.whyHere(j.key)
-	err := l.e.set.Start(runner.Spec{Key: j.key, Name: it.name, Work: l.e.workOf(j.key, it), Drainable: it.drainable, Info: why})
+	err := l.e.set.Start(runner.Spec{Key: j.key, Name: it.name, Work: l.e.workOf(j.key, it.value), Drainable: it.drainable, Info: why})
 	switch {
 	case err == nil:
 		l.jobs.assign(j)

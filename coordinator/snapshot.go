@@ -134,9 +134,9 @@ func (e *engine) snapshot() Snapshot {
 	s.Plan.Plan = clonePlan(s.Plan.Plan)
 	s.Catalogue = slices.Clone(cat.workloads)
 	s.Names = map[string]string{}
-	for key, it := range cat.items {
-		if it.name != "" {
-			s.Names[key] = it.name
+	for at, name := range cat.names {
+		if name != "" {
+			s.Names[cat.workloads[at].Key] = name
 		}
 	}
 	s.Workloads = e.workloads(runs, s.Names)

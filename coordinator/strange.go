@@ -90,8 +90,7 @@ func (l *loop) meet(now time.Duration, r reading) {
 	for _, set := range r.sets {
 		for _, key := range set.Keys {
 			s.named[key] = struct{}{}
-			_, ours := l.cat.items[key]
-			s.ours = s.ours || ours
+			s.ours = s.ours || l.cat.find(key) >= 0
 		}
 	}
 	s.version++

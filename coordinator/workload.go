@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,41 +31,96 @@ type Workload[W any] struct {
 	Drainable drain.Drainable
 }
 
-// item is a workload without its type parameter. It never changes once made.
+// item is what the runners need of a workload.
 type item struct {
 	name      string
 	value     any // a *W, so that an interface value of nil survives
 	drainable drain.Drainable
 }
 
-// catalogue is a validated set of workloads. It never changes once it is in force.
+// catalogue is a validated set of workloads. It never changes once it is in force. Every instance has all of it,
+// however little it runs: so it is kept in slices of the same order, and what hardly any workload has only where
+// one has it.
 type catalogue struct {
-	version   uint64              // rises with every catalogue that comes into force
-	print     uint64              // of the keys, whatever their order; never 0
-	workloads []assigner.Workload // ordered by key
-	items     map[string]*item
+	version    uint64              // rises with every catalogue that comes into force, from 1
+	print      uint64              // of the keys, whatever their order; never 0
+	workloads  []assigner.Workload // ordered by key
+	value      func(at int) any
+	names      []string          // nil where none has one
+	drainables []drain.Drainable // nil where none has one
+}
+
+// find returns where a workload is, or -1.
+func (c *catalogue) find(key string) int {
+	at, found := slices.BinarySearchFunc(c.workloads, key, func(w assigner.Workload, key string) int { return strings.Compare(w.Key, key) })
+	if !found {
+		return -1
+	}
+	return at
+}
+
+// item returns the workload at a position that find returned.
+func (c *catalogue) item(at int) item {
+	it := item{value: c.value(at)}
+	if c.names != nil {
+		it.name = c.names[at]
+	}
+	if c.drainables != nil {
+		it.drainable = c.drainables[at]
+	}
+	return it
 }
 
 // compile validates workloads. The error names the first fault, by position and key.
 func compile[W any](workloads []Workload[W]) (*catalogue, error) {
-	c := &catalogue{items: make(map[string]*item, len(workloads)), workloads: make([]assigner.Workload, 0, len(workloads))}
-	first := make(map[string]int, len(workloads))
+	order := make([]int, len(workloads))
 	for i, w := range workloads {
+		order[i] = i
 		if err := w.check(fmt.Sprintf("workloads[%d]", i)); err != nil {
-			return nil, err
+			return nil, cmp.Or(checkTwice(workloads[:i]), err)
 		}
-		if at, dup := first[w.Key]; dup {
-			return nil, fault.Invalid(fmt.Sprintf("workloads[%d].Key", i), w.Key, fmt.Sprintf("is the key of workloads[%d] already; give every workload a key of its own", at))
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(workloads[a].Key, workloads[b].Key) })
+	values := make([]W, len(workloads))
+	c := &catalogue{version: 1, workloads: make([]assigner.Workload, len(workloads)), value: func(at int) any { return &values[at] }}
+	for at, i := range order {
+		w := workloads[i]
+		if at > 0 && w.Key == c.workloads[at-1].Key {
+			return nil, checkTwice(workloads)
 		}
-		first[w.Key] = i
-		value := w.Value
 		c.print += assigner.Hash(w.Key)
-		c.items[w.Key] = &item{name: w.Name, value: &value, drainable: w.Drainable}
-		c.workloads = append(c.workloads, assigner.Workload{Key: w.Key, Weight: w.Weight, Group: w.Group, Pin: w.Pin, Requires: w.Requires})
+		c.workloads[at] = assigner.Workload{Key: w.Key, Weight: w.Weight, Group: w.Group, Pin: w.Pin, Requires: w.Requires}
+		values[at] = w.Value
+		if w.Name != "" {
+			c.names = put(c.names, at, w.Name, len(workloads))
+		}
+		if w.Drainable != nil {
+			c.drainables = put(c.drainables, at, w.Drainable, len(workloads))
+		}
 	}
 	c.print |= 1
-	slices.SortFunc(c.workloads, func(a, b assigner.Workload) int { return strings.Compare(a.Key, b.Key) })
 	return c, nil
+}
+
+// put sets an element of a slice that is made when its first element is set.
+func put[T any](s []T, at int, v T, n int) []T {
+	if s == nil {
+		s = make([]T, n)
+	}
+	s[at] = v
+	return s
+}
+
+// checkTwice names the first workload whose key an earlier one has.
+func checkTwice[W any](workloads []Workload[W]) error {
+	first := make(map[string]int, len(workloads))
+	for i, w := range workloads {
+		if at, dup := first[w.Key]; dup {
+			return fault.Invalid(fmt.Sprintf("workloads[%d].Key", i), w.Key, fmt.Sprintf("is the key of workloads[%d] already; give every workload a key of its own", at))
+		}
+		first[w.Key] = i
+	}
+	return nil
 }
 
 // check refuses what the stores or the assigner would refuse later.
