@@ -278,10 +278,15 @@ func (k *Keeper) verified(a answer) {
 }
 
 func (k *Keeper) acquired(a answer, now time.Duration) {
+	lapses := make(map[string]Lapse, len(a.grant.Lapses))
+	for _, l := range a.grant.Lapses {
+		lapses[l.Key] = l
+	}
 	for _, l := range a.grant.Leases {
 		if e := k.entries[l.Key]; e != nil && e.asking {
 			e.asking = false
 			e.answered(a.sent)
+			e.lapsed(lapses[l.Key], now)
 			k.granted(e, l, a.session, now)
 		}
 	}

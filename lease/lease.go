@@ -86,6 +86,18 @@ type Grant struct {
 	Leases      []Lease
 	Refused     []Refusal
 	Incarnation Incarnation
+	// Lapses tell of granted keys whose last term ended because its session ran out, and was neither released nor
+	// revoked: at most one for a key, in any order. For observers; a store that does not know leaves it nil.
+	Lapses []Lapse
+}
+
+// Lapse is the end of a term whose session ran out.
+type Lapse struct {
+	Key string
+	// Owner had the key.
+	Owner instance.ID
+	// Ago is how long the session has been over by the store's clock, at least 0; 0 where that is not known.
+	Ago time.Duration
 }
 
 // Renewal is the answer to Renew.

@@ -48,11 +48,12 @@ type TermEvent struct {
 	At time.Time
 	// Reason is set for TermLost.
 	Reason Reason
-	// Before is set for TermGranted, and tells what this process saw of the term before.
+	// Before is set for TermGranted, and tells what is known of the term before.
 	Before Before
 }
 
-// Before is what a process saw of the end of somebody else's term while it contended for the key.
+// Before is what a process saw of the end of somebody else's term while it contended for the key, or what the store
+// told of it with the grant.
 type Before struct {
 	// Owner was last seen to hold the key; empty where nobody was.
 	Owner instance.ID
@@ -60,7 +61,8 @@ type Before struct {
 	// it. Where a store gives no hints, a release that is only found when the session would have run
 	// out counts as a lapse.
 	Lapsed bool
-	// Free is for how long, while it was contended for here, nobody was known to hold the key.
+	// Free is for how long nobody was known to hold the key: while it was contended for here, or, where the store tells
+	// of a lapse before that, since the lapse.
 	Free time.Duration
 }
 

@@ -117,6 +117,29 @@ func TestGrantsTellWhatWasSeenOfTheTermBefore(t *testing.T) {
 	})
 }
 
+// Nobody contended for the key while its owner died: the store tells whoever gets it.
+func TestGrantsTellOfALapseThatNobodySaw(t *testing.T) {
+	bubble(t, func(t *testing.T, s *memory.Store) {
+		w, l := newWire(s), &listener{}
+		first := start(t, w, lease.KeeperConfig{})
+		u := first.claim("k", &user{})
+		after(time.Second)
+		owner := u.hold().Lease().Owner
+		w.set(func(context.Context, string, func() error) error { return lease.ErrUnavailable })
+		after(19 * time.Second)
+		second := start(t, s, lease.KeeperConfig{Observers: []any{l}})
+		second.claim("k", &user{})
+		after(time.Second)
+		// It was renewed for the last time within the first second, for 10 s.
+		if b := l.granted().Before; b.Owner != owner || !b.Lapsed || b.Free < 8*time.Second || b.Free > 10*time.Second {
+			t.Errorf("%+v", b)
+		}
+		w.set(nil)
+		first.end()
+		second.end()
+	})
+}
+
 func TestAFirstGrantTellsHowLongItWasWaitedFor(t *testing.T) {
 	bubble(t, func(t *testing.T, s *memory.Store) {
 		w, l := newWire(s), &listener{}

@@ -30,6 +30,15 @@ func (e *entry) seen(owner instance.ID, until time.Duration) {
 	}
 }
 
+// lapsed notes what the store tells with a grant of the term before, where nobody was seen to hold the key here: it was
+// over before this process contended for it.
+func (e *entry) lapsed(l Lapse, now time.Duration) {
+	if l.Owner != "" && e.rival.owner == "" {
+		over := now - min(l.Ago, farOff)
+		e.rival = rival{since: min(e.rival.since, over), owner: l.Owner, freeAt: over}
+	}
+}
+
 // released notes a hint that the key was let go of.
 func (e *entry) released(now time.Duration) {
 	if !e.rival.letGo {

@@ -29,6 +29,14 @@ func (f *fleet) left(r record, now time.Time, in lease.Incarnation) time.Duratio
 	return max(0, ends.Sub(now))
 }
 
+// lapsed adds what ended the key's last term, where its session ran out.
+func (f *fleet) lapsed(g *lease.Grant, r record, now time.Time) {
+	s, known := f.sessions[r.Session] // none where the record is free
+	if known && !s.closed && r.revokedUntil.IsZero() && r.incarnation == g.Incarnation.Number {
+		g.Lapses = append(g.Lapses, lease.Lapse{Key: r.Key, Owner: r.Owner, Ago: now.Sub(s.expires)})
+	}
+}
+
 // Acquire implements lease.Manager. It answers in the order of keys.
 func (s *Store) Acquire(ctx context.Context, sess lease.Session, keys []string) (g lease.Grant, err error) {
 	err = s.do(ctx, "acquire", cmp.Or(s.check(sess), checkKeys(keys)), func(now time.Time) error {
@@ -48,6 +56,7 @@ func (s *Store) Acquire(ctx context.Context, sess lease.Session, keys []string) 
 			case left > 0:
 				g.Refused = append(g.Refused, lease.Refusal{Key: key, Owner: r.Owner, RetryAfter: left})
 			default:
+				s.lapsed(&g, r, now)
 				g.Leases = append(g.Leases, s.grant(sess, key, now, in))
 			}
 		}

@@ -13,6 +13,7 @@ import (
 type session struct {
 	expires  time.Time
 	revision uint64
+	closed   bool // it did not run out: whoever gets its keys is not told of a lapse
 }
 
 // check refuses bad arguments before anything is done.
@@ -71,7 +72,7 @@ func (s *Store) CloseSession(ctx context.Context, sess lease.Session) error {
 				break
 			}
 		}
-		known.expires = now
+		known.expires, known.closed = now, true
 		s.sessions[sess.ID] = known
 		return nil
 	})

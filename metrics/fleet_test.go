@@ -146,6 +146,73 @@ func TestAFleetWithAPlanner(t *testing.T) {
 	})
 }
 
+// Only the planner knows why a workload moves, and only the plan's target asks for its key: that its owner died is told
+// by the store.
+func TestACrashInAFleetWithAPlannerIsAFailoverOfEachWorkload(t *testing.T) {
+	for _, dies := range []string{"planner", "another"} {
+		t.Run(dies, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newStore(t)
+				fleet, cables := []*member{}, []*cable{}
+				for range 4 {
+					c := &cable{Store: store}
+					cables = append(cables, c)
+					fleet = append(fleet, join(t, c, 24, coordinator.PlanningPlanner))
+					pass(time.Second)
+				}
+				pass(5 * time.Minute)
+				if n := sum(fleet, "terms.started failover"); n != 0 {
+					t.Errorf("%v failovers before anything failed", n)
+				}
+				at := 0
+				if dies == "another" {
+					at = 3
+				}
+				rest := append(fleet[:at:at], fleet[at+1:]...)
+				before := ended(rest)
+				cables[at].set(true)
+				fleet[at].cancel()
+				pass(5 * time.Minute)
+				lost, handed, others := 6.0, 0.0, 0.0
+				if dies == "planner" {
+					lost++ // and its plan
+				}
+				now := ended(rest)
+				for i, want := range []float64{lost, handed, others} {
+					if got := now[i] - before[i]; got != want {
+						t.Errorf("%v terms began for the cause %s, want %v", got, []string{"failover", "handover", "other"}[i], want)
+					}
+				}
+				for _, m := range rest {
+					for _, s := range m.l.records["unowned.duration failover"] {
+						if s < 0 || s > 5 { // the planner's lease is waited for: it is free for no time
+							t.Errorf("unowned for %v s", s)
+						}
+					}
+				}
+				leaver := rest[0]
+				rest = rest[1:]
+				before = ended(rest)
+				leaver.leave(t)
+				pass(time.Minute)
+				if now := ended(rest); now[0] != before[0] {
+					t.Errorf("%v failovers after a graceful end", now[0]-before[0])
+				}
+				for _, m := range rest {
+					m.leave(t)
+				}
+				cables[at].set(false)
+				<-fleet[at].done
+			})
+		})
+	}
+}
+
+// ended is how many terms began after the end of another, by cause.
+func ended(ms []*member) [3]float64 {
+	return [3]float64{sum(ms, "terms.started failover"), sum(ms, "terms.started handover"), sum(ms, "terms.started other")}
+}
+
 func plan(owners ...string) assigner.Plan {
 	p := assigner.Plan{}
 	counts := map[instance.ID]int{}

@@ -14,6 +14,7 @@ import (
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/memory"
 	"github.com/tenure-go/tenure/metrics"
+	"github.com/tenure-go/tenure/registry"
 	"github.com/tenure-go/tenure/runner"
 )
 
@@ -156,6 +157,41 @@ func (c *cable) Verify(ctx context.Context, s lease.Session, l []lease.Lease) (l
 		return lease.Verification{}, err
 	}
 	return c.Store.Verify(ctx, s, l)
+}
+
+func (c *cable) Acquire(ctx context.Context, s lease.Session, keys []string) (lease.Grant, error) {
+	if err := c.broken(); err != nil {
+		return lease.Grant{}, err
+	}
+	return c.Store.Acquire(ctx, s, keys)
+}
+
+func (c *cable) Release(ctx context.Context, s lease.Session, l []lease.Lease) error {
+	if err := c.broken(); err != nil {
+		return err
+	}
+	return c.Store.Release(ctx, s, l)
+}
+
+func (c *cable) CloseSession(ctx context.Context, s lease.Session) error {
+	if err := c.broken(); err != nil {
+		return err
+	}
+	return c.Store.CloseSession(ctx, s)
+}
+
+func (c *cable) Heartbeat(ctx context.Context, self registry.Self, ttl time.Duration, known registry.Generation) (registry.View, error) {
+	if err := c.broken(); err != nil {
+		return registry.View{}, err
+	}
+	return c.Store.Heartbeat(ctx, self, ttl, known)
+}
+
+func (c *cable) Leave(ctx context.Context, id instance.ID) error {
+	if err := c.broken(); err != nil {
+		return err
+	}
+	return c.Store.Leave(ctx, id)
 }
 
 func newStore(t *testing.T) *memory.Store {

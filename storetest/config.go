@@ -32,7 +32,7 @@ type Store interface {
 // one are skipped, and all missing ones are listed at the end of the run.
 type Capability string
 
-// The capabilities. The first three are assumed unless Config.Without names them; the next six
+// The capabilities. The first four are assumed unless Config.Without names them; the next six
 // are found by assertion; the last eight are there where Config.Faults has the function.
 const (
 	// Sessions: the store itself remembers sessions, whatever handle asks. A lift over a plain lock does
@@ -40,6 +40,8 @@ const (
 	Sessions Capability = "sessions"
 	Registry Capability = "registry"
 	Status   Capability = "status"
+	// Lapses: a grant tells whose session ran out with the key before, which only metrics need.
+	Lapses Capability = "lapses"
 
 	Lists      Capability = "lease.Lister"
 	Revokes    Capability = "lease.Revoker"
@@ -80,7 +82,7 @@ type Config struct {
 	Lanes int
 	// Faults are ways to hurt the store; each one that is given adds checks.
 	Faults Faults
-	// Without declares which of Sessions, Registry and Status the store lacks.
+	// Without declares which of Sessions, Registry, Status and Lapses the store lacks.
 	Without []Capability
 	// Seed makes the random checks repeat; zero draws one. It is printed.
 	Seed uint64
@@ -139,8 +141,8 @@ func (c Config) resolve() (Config, error) {
 		return c, fmt.Errorf("storetest: invalid Config.MaxTTL %v: must be at least 10 units = %v; lower Unit or raise the fleet's MaxTTL", c.MaxTTL, 10*c.Unit)
 	}
 	for _, w := range c.Without {
-		if w != Sessions && w != Registry && w != Status {
-			return c, fmt.Errorf("storetest: invalid Config.Without %q: only Sessions, Registry and Status are declared; the others are found by themselves", w)
+		if w != Sessions && w != Registry && w != Status && w != Lapses {
+			return c, fmt.Errorf("storetest: invalid Config.Without %q: only Sessions, Registry, Status and Lapses are declared; the others are found by themselves", w)
 		}
 	}
 	if c.Lanes == 0 {

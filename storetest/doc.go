@@ -62,6 +62,6 @@
 // [Faults]. Checks that need what a store lacks are skipped and listed at the end, so that a
 // green run also says what it did not try. With -short, checks that wait for long are skipped in real time.
 //
-// Stores that are only a lock (lease.PerKey lifts them) name Sessions, Registry and Status in
+// Stores that are only a lock (lease.PerKey lifts them) name Sessions, Registry, Status and Lapses in
 // [Config.Without], and run what is left.
 package storetest

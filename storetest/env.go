@@ -30,6 +30,7 @@ type env struct {
 
 	ends    map[string]time.Time // per session: before this it cannot have lapsed
 	holders map[string]string    // per key: the session that it was granted to last
+	lapses  []lease.Lapse        // what grants told of the terms before
 }
 
 // patience bounds every call and wait of a check, so that a store that hangs fails instead of hanging the run.
@@ -70,7 +71,7 @@ func (e *env) has(c Capability) bool {
 		return false
 	}
 	switch c {
-	case Sessions, Registry, Status:
+	case Sessions, Registry, Status, Lapses:
 		return true
 	case Lists:
 		_, ok := e.a.(lease.Lister)

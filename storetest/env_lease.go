@@ -59,6 +59,7 @@ func (e *env) acquire(s lease.Manager, sess lease.Session, keys ...string) (map[
 			got[l.Key] = l
 			e.holders[l.Key] = sess.ID
 		}
+		e.lapses = append(e.lapses, g.Lapses...)
 		keys = keys[:0:0]
 		for _, r := range g.Refused {
 			if r.Busy && g.Incarnation.FrozenFor == 0 && time.Now().Before(end) {

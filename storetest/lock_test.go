@@ -64,6 +64,6 @@ func TestLiftedLock(t *testing.T) {
 			return bare{Manager: m}, bare{Manager: m}
 		},
 		Bubble:  synctest.Test,
-		Without: []Capability{Sessions, Registry, Status},
+		Without: []Capability{Sessions, Registry, Status, Lapses},
 	})
 }

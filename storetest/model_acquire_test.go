@@ -88,8 +88,22 @@ func (h *handle) decide(g *lease.Grant, s lease.Session, k string, now time.Time
 			g.Leases = append(g.Leases, lease.Lease{Key: k, Owner: s.Owner, Session: s.ID, Token: uint64(now.UnixMicro()), GrantedAt: now})
 			return
 		}
+		h.tellLapse(g, l, k, now)
 		g.Leases = append(g.Leases, h.grant(s, k, now, in))
 	}
+}
+
+// tellLapse adds what ended the term before.
+func (h *handle) tellLapse(g *lease.Grant, l modelLease, k string, now time.Time) {
+	over := h.sessions[l.Session]
+	lapse := lease.Lapse{Key: k, Owner: l.Owner, Ago: max(0, now.Sub(over.ends))}
+	switch {
+	case h.bug == lapseUntold, l.Owner == "", l.Session == "" && h.bug != lapseOfReleased, !l.revoked.IsZero(), over.closed && h.bug != lapseOfClosed:
+		return
+	case h.bug == lapseSinceEver:
+		lapse.Ago = time.Hour
+	}
+	g.Lapses = append(g.Lapses, lapse)
 }
 
 func (h *handle) refuse(g *lease.Grant, l modelLease, k string, left time.Duration) {

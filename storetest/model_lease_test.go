@@ -332,7 +332,7 @@ func (h *handle) CloseSession(ctx context.Context, s lease.Session) error {
 		for _, l := range h.leases {
 			held = held || l.Session == id && h.left(l, now, h.incarnation(now)) > 0
 		}
-		known.ends = now.Add(-1)
+		known.ends, known.closed = now.Add(-1), true
 		h.setSess(id, known)
 		if held {
 			h.hint(lease.Change{Kind: lease.ChangeReleased})

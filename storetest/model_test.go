@@ -56,6 +56,7 @@ type modelSession struct {
 	owner    instance.ID
 	ends     time.Time
 	revision uint64
+	closed   bool
 }
 
 type modelLease struct {

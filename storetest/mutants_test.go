@@ -54,6 +54,10 @@ const (
 	allOrNothing          bug = "a batch is granted whole or not at all"
 	ownRefused            bug = "the session's own key is refused"
 	ownAnew               bug = "the session's own key gets a new token"
+	lapseOfReleased       bug = "a lapse is told where the key was released"
+	lapseOfClosed         bug = "a lapse is told where the session was closed"
+	lapseUntold           bug = "no lapse is told"
+	lapseSinceEver        bug = "a lapse is told to be older than it is"
 	refusalAnonymous      bug = "a refusal names nobody"
 	retryEarly            bug = "RetryAfter is too short"
 	refusedExtends        bug = "a refused try extends the holder"
@@ -141,6 +145,7 @@ var storeMutants = map[bug]string{
 	closeLeavesLeases: "O18 T01", closeTwiceFails: "O18", clientClock: "X07", subMillisecond: "X03", shortUnrecorded: "X11",
 	ttlDown: "X04", noMaxTTL: "X05", boundaryOff: "X02 X09", keysLowered: "K01", keysTrimmed: "K01", keysCut: "K03",
 	badKeySkipped: "B03", answersTwice: "B07", dropsKeys: "B01", allOrNothing: "B02", ownRefused: "O10 O02", ownAnew: "O10 C07 C04",
+	lapseOfReleased: "O25", lapseOfClosed: "O25", lapseSinceEver: "O25", lapseUntold: "O26",
 	refusalAnonymous: "O01", retryEarly: "X09", refusedExtends: "O02 X01", refusedTakesToken: "O02", listShowsLapsed: "O22", listUnordered: "O22",
 	hintIsTruth: "O14", revokeFrees: "R02", revokeSilent: "R01", revokeMoves: "R05", revokeIsSoft: "R03", revokedComesBack: "R04",
 	revisionDrifts: "R06", noFreeze: "N01 N03", shortFreeze: "N01 N04", frozenGrants: "N03 N04", frozenRenewLapses: "N03",

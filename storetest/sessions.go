@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"time"
+
 	"github.com/tenure-go/tenure/lease"
 )
 
@@ -22,6 +24,10 @@ func sessions() []check {
 			sentence: "Only OpenSession and Renew extend a session: neither Verify, nor Acquire, nor Release does."},
 		{id: "O23", name: "a_lapse_frees_every_key", run: o23, slow: true,
 			sentence: "When a session lapses, all its keys are free from that instant on."},
+		{id: "O25", name: "a_lapse_is_told_rightly", run: o25, slow: true,
+			sentence: "Where a grant tells of a lapse, the key's last term ended by it: the owner is right, and the lapse is not older than it can be."},
+		{id: "O26", name: "a_lapse_is_told", run: o26, slow: true, needs: []Capability{Lapses},
+			sentence: "The first grant of a key after the lapse of its owner's session tells of that lapse."},
 	}
 }
 
@@ -148,5 +154,54 @@ func o23(e *env) {
 	e.that(len(refused) == 0, "after a lapse %d of 30 keys are still refused", len(refused))
 	for k, l := range next {
 		e.that(l.Token > got[k].Token, "after a lapse %q has token %d, want above %d", k, l.Token, got[k].Token)
+	}
+}
+
+// A store need not tell of lapses; what it tells must be so.
+func o25(e *env) {
+	ttl := 4 * e.unit
+	fresh, lapsing, free, closed := e.key(), e.key(), e.key(), e.key()
+	opened := time.Now()
+	sa := e.session(e.a, ttl)
+	e.grant(e.a, sa, lapsing)
+	e.release(e.a, sa, e.grant(e.a, sa, free))
+	sc := e.session(e.a, ttl)
+	e.grant(e.a, sc, closed)
+	e.must(e.a.CloseSession(e.ctx, sc), "CloseSession")
+	e.that(len(e.lapses) == 0, "first grants tell of the lapses %+v", e.lapses)
+	e.sleep(ttl + e.unit)
+	sb := e.session(e.b, e.long())
+	for _, key := range []string{fresh, lapsing, free, closed} {
+		l := e.grant(e.b, sb, key)
+		most := time.Since(opened) - ttl
+		for _, told := range e.lapses {
+			e.that(key == lapsing && told.Key == key && told.Owner == sa.Owner && len(e.lapses) == 1,
+				"the grant of %q tells of the lapses %+v; only %q had lapsed, and was %q's", key, e.lapses, lapsing, sa.Owner)
+			e.that(told.Ago >= 0 && told.Ago <= most, "the session of %q is told to be over for %v; it was opened %v ago, for %v", key, told.Ago, most+ttl, ttl)
+		}
+		e.lapses = nil
+		e.grant(e.b, sb, key)
+		e.that(len(e.lapses) == 0, "a repeated call tells of the lapses %+v", e.lapses)
+		e.release(e.b, sb, l)
+		e.grant(e.a, e.session(e.a, e.long()), key)
+		e.that(len(e.lapses) == 0, "the grant of %q after its release tells of the lapses %+v", key, e.lapses)
+	}
+}
+
+func o26(e *env) {
+	ttl := 4 * e.unit
+	sa := e.session(e.a, ttl)
+	keys := e.keys(3)
+	_, _, err := e.acquire(e.a, sa, keys...)
+	e.must(err, "Acquire of 3 keys")
+	e.sleep(ttl + e.unit)
+	_, _, err = e.acquire(e.b, e.session(e.b, e.long()), keys...)
+	e.must(err, "Acquire after the holder lapsed")
+	told := map[string]bool{}
+	for _, l := range e.lapses {
+		told[l.Key] = l.Owner == sa.Owner
+	}
+	for _, key := range keys {
+		e.that(told[key], "the grant of %q after the lapse of %q tells of the lapses %+v", key, sa.Owner, e.lapses)
 	}
 }

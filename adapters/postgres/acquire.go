@@ -44,18 +44,20 @@ const (
 	// lock is checked again beside the statement's old view of the sessions. FOR UPDATE is what a
 	// fence's FOR KEY SHARE keeps out, and SKIP LOCKED keeps a waiter from queueing behind it.
 	sqlGrant = `WITH ` + settled + `, ` + me + `, k AS MATERIALIZED (
-		SELECT l.key FROM f CROSS JOIN me CROSS JOIN {s}.lease l LEFT JOIN {s}.session o ON o.fleet = l.fleet AND o.id = l.session
+		SELECT l.key, o.owner, {us:clock_timestamp() - o.expires_at} AS ago,
+			o.lapsed_in IS NOT NULL AND o.ttl_ms > 0 AND l.incarnation = f.incarnation AND l.revoked_until IS NULL AS lapsed FROM f CROSS JOIN me CROSS JOIN {s}.lease l LEFT JOIN {s}.session o ON o.fleet = l.fleet AND o.id = l.session
 		WHERE l.fleet = $1 AND l.key = ANY($3::text[])
 			AND (l.session IS NULL OR l.incarnation <> f.incarnation OR o.lapsed_in IS NOT NULL OR l.revoked_until <= clock_timestamp())
 		ORDER BY l.key FOR UPDATE OF l SKIP LOCKED), u AS (
 		UPDATE {s}.lease l SET token = greatest(l.token + 1, {us:c.now}), session = $2, incarnation = f.incarnation,
 			since = c.now, revoked_until = NULL
 		FROM f, (SELECT clock_timestamp() AS now) c WHERE l.fleet = $1 AND l.key = ANY(ARRAY(SELECT key FROM k)) RETURNING l.key, l.token, {us:l.since} AS since)
-		SELECT f.incarnation, 0, u.token, u.since, ` + standing + ` FROM f` + wanted + ` LEFT JOIN u ON u.key = w.key`
+		SELECT f.incarnation, 0, u.token, u.since, ` + standing + `, k.owner, k.ago
+		FROM f` + wanted + ` LEFT JOIN u ON u.key = w.key LEFT JOIN k ON k.key = u.key AND k.lapsed`
 	// The same question without a grant, for a freeze.
 	sqlStanding = `WITH f AS MATERIALIZED (SELECT incarnation, {us:frozen_until - clock_timestamp()} AS left_us FROM {s}.fleet
 			WHERE fleet = $1 AND NOT thawed AND life = {life} AND frozen_until > clock_timestamp()), ` + me + `
-		SELECT f.incarnation, f.left_us, NULL::bigint, NULL::bigint, ` + standing + ` FROM f` + wanted
+		SELECT f.incarnation, f.left_us, NULL::bigint, NULL::bigint, ` + standing + `, NULL, NULL::bigint FROM f` + wanted
 )
 
 const (
@@ -95,6 +97,7 @@ func (s *Store) Acquire(ctx context.Context, sess lease.Session, keys []string) 
 		}
 		all.Leases = append(all.Leases, g.Leases...)
 		all.Refused = append(all.Refused, g.Refused...)
+		all.Lapses = append(all.Lapses, g.Lapses...)
 		all.Incarnation = g.Incarnation
 	}
 	s.tidy(ctx)
@@ -108,6 +111,7 @@ type answer struct {
 	absent bool // the key has no row yet
 	held   bool // by a session that is not marked as lapsed
 	left   time.Duration
+	lapse  lease.Lapse // of the term before a grant; no owner: it did not lapse, or nobody knows
 }
 
 // acquire decides one chunk. Most keys have a row that is free or held, and one statement decides
@@ -176,6 +180,7 @@ func (s *Store) ask(ctx context.Context, op string, sess lease.Session, keys []s
 		oldToken, oldSince := c.int(), c.int()
 		owner, left := c.text(), micros(c.int())
 		a.absent, a.held, a.left = c.bool(), c.bool(), left
+		a.lapse = lease.Lapse{Key: a.Key, Owner: instance.ID(c.text()), Ago: max(0, micros(c.int()))}
 		switch {
 		case c.err != nil:
 			return false, nil, unavailable(op, c.err)
@@ -203,6 +208,9 @@ func fillGrant(g *lease.Grant, answers []answer) {
 		switch {
 		case a.mine:
 			g.Leases = append(g.Leases, a.Lease)
+			if a.lapse.Owner != "" {
+				g.Lapses = append(g.Lapses, a.lapse)
+			}
 		case g.Incarnation.FrozenFor > 0:
 			g.Refused = append(g.Refused, lease.Refusal{Key: a.Key, Busy: true, RetryAfter: g.Incarnation.FrozenFor})
 		case a.held && a.left > 0:

@@ -37,10 +37,11 @@ const (
 		FROM f WHERE s.fleet = $1 AND s.id = $2 AND s.lapsed_in IS NULL AND s.expires_at > clock_timestamp()
 		RETURNING s.revision)
 		SELECT f.incarnation, 0, u.revision FROM f LEFT JOIN u ON true`
-	// The leases keep naming the session: a lapsed session's keys are free, so this too is one row. The
+	// The leases keep naming the session: a lapsed session's keys are free, so this too is one row. A TTL of 0
+	// says that it was closed, and did not run out. The
 	// answer says whether that frees anything: what the session holds as the statement begins.
 	sqlCloseSession = `WITH ` + present + `, u AS (
-		UPDATE {s}.session s SET lapsed_in = f.incarnation, expires_at = least(s.expires_at, clock_timestamp())
+		UPDATE {s}.session s SET lapsed_in = f.incarnation, expires_at = least(s.expires_at, clock_timestamp()), ttl_ms = 0
 		FROM f WHERE s.fleet = $1 AND s.id = $2 AND s.lapsed_in IS NULL RETURNING 1)
 		SELECT EXISTS (SELECT FROM u) AND EXISTS (
 			SELECT FROM {s}.session s JOIN {s}.lease l ON l.fleet = s.fleet AND l.session = s.id

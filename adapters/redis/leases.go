@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tenure-go/tenure/instance"
@@ -130,6 +131,13 @@ func (r reply) grants(g *lease.Grant, sess lease.Session, keys []string) error {
 			return unavailable(acquireScript.name, err)
 		}
 		switch outcome {
+		case "lapsed":
+			var l lease.Lapse
+			if text, l, err = lapsed(key, text); err != nil {
+				return unavailable(acquireScript.name, err)
+			}
+			g.Lapses = append(g.Lapses, l)
+			fallthrough
 		case "granted":
 			token, err := strconv.ParseUint(text, 10, 64)
 			if err != nil {
@@ -145,6 +153,17 @@ func (r reply) grants(g *lease.Grant, sess lease.Session, keys []string) error {
 		}
 	}
 	return nil
+}
+
+// lapsed reads what a grant says of the term before.
+func lapsed(key, text string) (token string, l lease.Lapse, err error) {
+	token, rest, _ := strings.Cut(text, " ")
+	ago, owner, ok := strings.Cut(rest, " ")
+	n, err := strconv.ParseInt(ago, 10, 64)
+	if !ok || err != nil {
+		return "", l, malformed(text)
+	}
+	return token, lease.Lapse{Key: key, Owner: instance.ID(owner), Ago: micros(n)}, nil
 }
 
 // Verify implements lease.Manager.

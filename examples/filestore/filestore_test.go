@@ -31,7 +31,8 @@ func TestConformance(t *testing.T) {
 			}
 			return open(t, path), open(t, path)
 		},
-		Unit: 300 * time.Millisecond,
+		Unit:    300 * time.Millisecond,
+		Without: []storetest.Capability{storetest.Lapses}, // metrics do without
 	})
 }
 

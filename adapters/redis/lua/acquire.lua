@@ -1,5 +1,6 @@
 -- ARGV: 3 session, 4 owner, 5 the µs after which nobody waits for this call any more (0: unknown),
 -- 6 "1" to write in any case, 7.. keys. Answers for each key: outcome, token or owner, time.
+-- A grant after a lapse has "<token> <µs since the lapse> <owner before>" for its text.
 
 -- A request can arrive long after its sender gave up, out of a stopped server's buffers. Its grant
 -- would be a lease that nobody knows of, for as long as the session lives.
@@ -21,7 +22,12 @@ local function grant(key, r)
   floor = math.max(r and tonumber(r.token) + 1 or 0, floor + 1, now)
   local token = int(floor)
   write(key, token .. stamp .. mine)
-  push('granted', token, now)
+  local s = r and r.revoked == 0 and r.incarnation == incarnation and session(r.session)
+  if s and s.opened == r.opened then -- it ran out
+    push('lapsed', token .. ' ' .. int(now - s.expires) .. ' ' .. r.owner, now)
+  else
+    push('granted', token, now)
+  end
 end
 
 local function try(key)

@@ -22,7 +22,7 @@ if not held and page[1] ~= '0' and ARGV[6] == '1' then
   reply[6] = page[1]
   return reply
 end
-s.expires = now
+s.expires, s.opened = now, '0' -- no record is of a session that was opened then: they lapse not, they are let go of
 put_session(ARGV[3], s)
 if held then hint('released', '') end
 return reply
