@@ -111,7 +111,7 @@ sim: ## SCHEDULES=5000 random schedules of faults for whole fleets in virtual ti
 INSTANCES ?= 200
 WORKLOADS ?= 20000
 .PHONY: large-fleet
-large-fleet: ## INSTANCES=200 with WORKLOADS=20000 in virtual time: start, join, crash of 1 %, rolling deploy (a minute or two)
+large-fleet: ## INSTANCES=200 with WORKLOADS=20000 in virtual time: start, join, crash of 1 %, rolling deploy (1000 with 100000: GOMEMLIMIT=18GiB GOGC=400)
 	$(GO) test -count=1 -v -timeout 2h -run '^TestLargeFleet$$' ./coordinator -fleet.instances $(INSTANCES) -fleet.workloads $(WORKLOADS)
 
 .PHONY: mutants
