@@ -145,14 +145,15 @@ func (u update) play(t *testing.T, a assigner.Assigner) result {
 }
 
 func TestRollingUpdateWithSurgeMovesEachWorkloadOnce(t *testing.T) {
+	pods := long.Or(100, 24)
 	for _, kill := range long.Or([]string{"oldest", "youngest", "mixed"}, []string{"mixed"}) {
 		for _, u := range []update{
 			{pods: 10, workloads: 1000, step: 1, surge: true, kill: kill},
 			{pods: 10, workloads: 997, step: 1, surge: true, kill: kill},
 			{pods: 10, workloads: 1003, step: 3, surge: true, kill: kill},
-			{pods: 100, workloads: 1_000, step: 1, surge: true, kill: kill},
-			{pods: 100, workloads: 2_973, step: 25, surge: true, kill: kill},
-			{pods: 100, workloads: 1_097, step: 25, surge: true, single: true, kill: kill},
+			{pods: pods, workloads: 10 * pods, step: 1, surge: true, kill: kill},
+			{pods: pods, workloads: 30*pods - 27, step: pods / 4, surge: true, kill: kill},
+			{pods: pods, workloads: 11*pods - 3, step: pods / 4, surge: true, single: true, kill: kill},
 		} {
 			t.Run(fmt.Sprintf("%+v", u), func(t *testing.T) {
 				for _, a := range []assigner.Assigner{assigner.Sticky{}, assigner.Weighted{}} {
@@ -172,14 +173,15 @@ func TestRollingUpdateWithSurgeMovesEachWorkloadOnce(t *testing.T) {
 }
 
 func TestRollingUpdateWithoutSurge(t *testing.T) {
+	pods := long.Or(100, 24)
 	for _, kill := range long.Or([]string{"oldest", "youngest", "mixed"}, []string{"mixed"}) {
 		u := update{pods: 10, workloads: 1000, step: 1, kill: kill}
 		if r := u.play(t, assigner.Sticky{}); r.average() > 1.25 {
 			t.Errorf("killing %s first: %.2f moves per workload, at most %d; want 1.25", kill, r.average(), r.most())
 		}
-		u = update{pods: 100, workloads: 2_000, step: 25, single: true, kill: kill}
+		u = update{pods: pods, workloads: 20 * pods, step: pods / 4, single: true, kill: kill}
 		r := u.play(t, assigner.Sticky{})
-		t.Logf("100 pods, 25 unavailable, %s first: %.2f moves per workload, at most %d, peak %d", kill, r.average(), r.most(), r.peak)
+		t.Logf("%d pods, a quarter unavailable, %s first: %.2f moves per workload, at most %d, peak %d", pods, kill, r.average(), r.most(), r.peak)
 	}
 }
 

@@ -43,6 +43,7 @@ func TestChurn(t *testing.T) {
 func churn(t *testing.T, seed uint64, a assigner.Assigner) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	f := newFleet(t, 12)
+	f.cfg.Clock = nil // the machine itself, as in a process
 	f.cfg.Assigner = a
 	f.linger = time.Duration(r.IntN(3)) * time.Second
 	f.join("start")

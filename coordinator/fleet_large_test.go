@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/tenure-go/tenure/coordinator"
-	"github.com/tenure-go/tenure/internal/clock"
 	"github.com/tenure-go/tenure/internal/long"
 )
 
@@ -19,12 +18,6 @@ var (
 	largeInstances = flag.Int("fleet.instances", long.Or(40, 8), "instances of TestLargeFleet")
 	largeWorkloads = flag.Int("fleet.workloads", long.Or(2000, 160), "workloads of TestLargeFleet")
 )
-
-// awake is a machine that never sleeps; asking the kernel whether it did is most of what a bubble costs.
-type awake struct{ clock.Clock }
-
-func (awake) Slept() time.Duration     { return 0 }
-func (awake) SleepPoll() time.Duration { return 0 }
 
 // A large fleet starts, grows by one, loses a hundredth, and is replaced by another version: it always
 // comes to run everything, evenly, with the fewest moves and few calls, and never twice.
@@ -38,7 +31,7 @@ func TestLargeFleet(t *testing.T) {
 
 		after(2 * time.Minute) // everything has calmed down
 		f.callsPerInterval()
-		intervals := long.Or(150, 50)
+		intervals := long.Or(150, 25)
 		after(time.Duration(intervals) * 2 * time.Second)
 		steady := f.callsPerInterval() / float64(intervals)
 		t.Logf("steady: %.3f store calls per instance and interval", steady)
@@ -84,7 +77,7 @@ func TestLargeFleet(t *testing.T) {
 func largeFleet(t *testing.T, n, workloads int, change ...func(*coordinator.Config)) *fleet {
 	t.Helper()
 	f := newFleet(t, workloads)
-	f.cfg.Logger, f.cfg.Clock = nil, awake{clock.Or(nil)}
+	f.cfg.Logger = nil
 	f.cfg.Planner.ExpectedInstances = n
 	f.fixed = f.catalogue() // every instance of a real fleet has its own; here they would fill the memory
 	begin := time.Now()

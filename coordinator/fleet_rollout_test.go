@@ -18,7 +18,7 @@ func TestRollingUpdates(t *testing.T) {
 		pods, workloads, surge, unavailable int
 		most                                float64
 	}{
-		{long.Or(10, 5), long.Or(100, 28), 1, 0, 1}, {10, long.Or(100, 50), 0, 1, 1.25}, {long.Or(100, 6), long.Or(1000, 18), long.Or(25, 3), 0, 1},
+		{long.Or(10, 5), long.Or(100, 28), 1, 0, 1}, {10, long.Or(100, 30), 0, 1, 1.25}, {long.Or(100, 6), long.Or(1000, 18), long.Or(25, 3), 0, 1},
 	} {
 		t.Run(fmt.Sprintf("%d workloads on %d pods, surge %d, unavailable %d", c.workloads, c.pods, c.surge, c.unavailable), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

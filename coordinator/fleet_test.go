@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenure-go/tenure/coordinator"
 	"github.com/tenure-go/tenure/instance"
+	"github.com/tenure-go/tenure/internal/clock"
 	"github.com/tenure-go/tenure/memory"
 	"github.com/tenure-go/tenure/runner"
 )
@@ -117,6 +118,13 @@ type node struct {
 	done  chan error
 }
 
+// awake is a machine that never sleeps. Asking the kernel 20 times a second whether it did is most of what
+// a bubble costs; what becomes of a fleet whose machines sleep is for lease, runner and the simulation to show.
+type awake struct{ clock.Clock }
+
+func (awake) Slept() time.Duration     { return 0 }
+func (awake) SleepPoll() time.Duration { return 0 }
+
 func newFleet(t *testing.T, workloads int) *fleet {
 	t.Helper()
 	store, err := memory.New(memory.Config{})
@@ -127,6 +135,7 @@ func newFleet(t *testing.T, workloads int) *fleet {
 	for i := range workloads {
 		f.keys = append(f.keys, fmt.Sprintf("job-%03d", i))
 	}
+	f.cfg.Clock = awake{clock.Or(nil)}
 	f.cfg.Logger = slog.New(slog.DiscardHandler) // the lines are made, so that the race detector sees it
 	if os.Getenv("TENURE_TEST_LOG") != "" {
 		f.cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	seeds  = flag.Int("seeds", long.Or(300, 12), "how many schedules to run")
+	seeds  = flag.Int("seeds", long.Or(300, 8), "how many schedules to run")
 	first  = flag.Uint64("first-seed", 1, "seed of the first schedule")
 	replay = flag.String("replay", "", "run this one schedule, as a failure prints it, instead")
 	all    = flag.Bool("all", false, "go on after a failure, and only count")
