@@ -28,7 +28,7 @@ type Config struct {
 	// ListenDSN is where the hints' LISTEN connection goes. Empty means where the pool goes. Set it
 	// where the pool reaches the server through a transaction pooler: LISTEN needs the server itself.
 	ListenDSN string
-	// CallTimeout bounds each store call beside the caller's context: above 0, default 5 s.
+	// CallTimeout bounds each store call beside the caller's context, and how long one dial may take: above 0, default 5 s.
 	CallTimeout time.Duration
 	// ForgetAfter is how long the record of a free key is kept: at least MaxTTL, default 7 days.
 	// Tokens keep growing after it was purged.

@@ -60,21 +60,20 @@ func (l sqlLane) do(ctx context.Context, f func(*pgx.Conn) error) error {
 	return err
 }
 
-const connectTimeout = 5 * time.Second
-
 // ownPool opens a pool that nobody but this store uses, to where the given configuration leads.
 // It dials nothing before its first use.
-func ownPool(from *pgxpool.Config, connections int) (*pgxpool.Pool, error) {
+func ownPool(from *pgxpool.Config, c Config) (*pgxpool.Pool, error) {
 	cfg := from.Copy()
-	cfg.MaxConns, cfg.MinConns, cfg.MinIdleConns = int32(connections), 0, 0
-	boundConnect(cfg.ConnConfig)
+	cfg.MaxConns, cfg.MinConns, cfg.MinIdleConns = int32(c.Connections), 0, 0
+	boundConnect(cfg.ConnConfig, c.CallTimeout)
 	return pgxpool.NewWithConfig(context.Background(), cfg)
 }
 
-// boundConnect keeps one dial that hangs from outliving several calls.
-func boundConnect(cfg *pgx.ConnConfig) {
-	if cfg.ConnectTimeout == 0 || cfg.ConnectTimeout > connectTimeout {
-		cfg.ConnectTimeout = connectTimeout
+// boundConnect keeps one dial that hangs from outliving several calls, and lets it take as long as a call may.
+func boundConnect(cfg *pgx.ConnConfig, call time.Duration) {
+	limit := max(call, defaultCallTimeout)
+	if cfg.ConnectTimeout == 0 || cfg.ConnectTimeout > limit {
+		cfg.ConnectTimeout = limit
 	}
 }
 

@@ -81,10 +81,10 @@ func Open(dsn, fleet string, cfg Config) (*Store, error) {
 	if !strings.Contains(dsn, "pool_max_conn_idle_time") {
 		from.MaxConnIdleTime = time.Minute
 	}
-	boundConnect(from.ConnConfig)
 	if err := validate(fleet, &cfg); err != nil {
 		return nil, err
 	}
+	boundConnect(from.ConnConfig, cfg.CallTimeout)
 	pool, err := pgxpool.NewWithConfig(context.Background(), from)
 	if err != nil {
 		return nil, &SetupError{Problem: "the pool cannot be made", Remedy: "mend the connection string", Err: err}
@@ -146,9 +146,9 @@ func build(fleet string, cfg Config, bulk lane, from *pgxpool.Config) (*Store, e
 		s.listen = direct
 	}
 	s.listen.OnNotification = nil // another's handler would get what this connection waits for
-	boundConnect(s.listen)
+	boundConnect(s.listen, defaultCallTimeout)
 	if cfg.Connections > 0 {
-		own, err := ownPool(from, cfg.Connections)
+		own, err := ownPool(from, cfg)
 		if err != nil {
 			return nil, &SetupError{Problem: "the store's own connections cannot be set up", Remedy: "mend the connection string", Err: err}
 		}

@@ -102,7 +102,7 @@ var errDeaf = errors.New("postgresstore: a notification that was sent did not ar
 
 // listenOnce serves one connection until it ends, and tells whether it was proven to work.
 func (s *Store) listenOnce(ctx context.Context, f func(lease.Change)) (proven bool, err error) {
-	dial, cancel := context.WithTimeout(ctx, connectTimeout)
+	dial, cancel := context.WithTimeout(ctx, defaultCallTimeout)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(dial, s.listen)
 	if err != nil {

@@ -24,6 +24,14 @@ func provisionTells(t *testing.T, flags func(fleet string) []string) {
 	if v := object(t, provision("other", "--json")); v["provisioned"] != true {
 		t.Errorf("another one as JSON: %v", v)
 	}
+	// A fleet whose processes name other lengths than this command is found.
+	provision("short", "--max-ttl", "30s")
+	if out := must(t, append([]string{"check", "--clock", "0", "--max-ttl", "30s"}, flags("short")...)...); strings.Contains(out, "--max-ttl") {
+		t.Errorf("a check with the fleet's own: %q", out)
+	}
+	if out := must(t, append([]string{"check", "--clock", "0"}, flags("short")...)...); !strings.Contains(out, "warning: --max-ttl 15s") || !strings.Contains(out, "used with 30s") {
+		t.Errorf("a check with another: %q", out)
+	}
 	// One that was used first is frozen, for so long that no slow machine outlasts it, and provisioning comes too late.
 	used := append(flags("used"), "--max-ttl", "12h")
 	p := running(t, "", used, "--no-wait", "--", "echo", "ran")

@@ -166,6 +166,14 @@ func TestPostgresIsUnfit(t *testing.T) {
 	if err := conn.QueryRow(ctx, "SHOW data_directory").Scan(&data); err != nil {
 		t.Fatal(err)
 	}
+	// Longer than the 5 s after which the adapter by itself gives up.
+	must(t, "migrate", "--store", url)
+	time.AfterFunc(6*time.Second, freeze(t, data))
+	began := time.Now()
+	status, _, said := command("status", "--timeout", "60s", "--store", url)
+	if took := time.Since(began); status != 0 || took < 5500*time.Millisecond {
+		t.Errorf("status --timeout 60s: %d after %v: %s", status, took, said)
+	}
 	freeze(t, data)
 	for _, clock := range []string{"0", "60s"} {
 		began := time.Now()
@@ -176,8 +184,8 @@ func TestPostgresIsUnfit(t *testing.T) {
 	}
 }
 
-// freeze stops the server whose data directory it is, until the test ends.
-func freeze(t *testing.T, data string) {
+// freeze stops the server whose data directory it is, until thaw or the test's end.
+func freeze(t *testing.T, data string) (thaw func()) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	if err != nil {
@@ -190,5 +198,7 @@ func freeze(t *testing.T, data string) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	thaw = func() { _ = syscall.Kill(pid, syscall.SIGCONT) }
+	t.Cleanup(thaw)
+	return thaw
 }

@@ -59,7 +59,7 @@ The exit status is 1 where the store cannot be used as it is; with --strict for 
 				return err
 			}
 			defer s.Close()
-			c, err := inspect(ctx, cmd.Context(), s, clock)
+			c, err := a.inspect(ctx, cmd.Context(), s, clock)
 			if err != nil {
 				return err
 			}
@@ -80,12 +80,20 @@ The exit status is 1 where the store cannot be used as it is; with --strict for 
 
 // inspect looks at the server until ctx ends. The time that the clocks are compared for is added to what is left then: it is
 // spent on purpose, not on waiting for the store.
-func inspect(ctx, parent context.Context, s stores.Handle, clock time.Duration) (checked, error) {
+func (a *app) inspect(ctx, parent context.Context, s stores.Handle, clock time.Duration) (checked, error) {
 	r, err := s.Inspect(ctx)
 	if err != nil {
 		return checked{}, err
 	}
 	c := checked{Store: s.Where(), Server: r.Server, Usable: true, Details: r.Details, Findings: append([]stores.Finding{}, r.Findings...)}
+	for _, f := range c.Findings {
+		c.Usable = c.Usable && !f.Fatal
+	}
+	if f, differs, err := a.compareMaxTTL(ctx, s, c.Usable); err != nil {
+		return c, err
+	} else if differs {
+		c.Findings = append(c.Findings, f)
+	}
 	if clock > 0 {
 		end, _ := ctx.Deadline()
 		ctx, cancel := context.WithDeadline(parent, end.Add(clock))
@@ -97,10 +105,23 @@ func inspect(ctx, parent context.Context, s stores.Handle, clock time.Duration) 
 			c.Findings = append(c.Findings, f)
 		}
 	}
-	for _, f := range c.Findings {
-		c.Usable = c.Usable && !f.Fatal
-	}
 	return c, nil
+}
+
+// compareMaxTTL finds a --max-ttl that is not what the fleet is used with. A store that cannot be used has no fleet to look at.
+func (a *app) compareMaxTTL(ctx context.Context, s stores.Handle, usable bool) (found stores.Finding, differs bool, err error) {
+	if !usable {
+		return found, false, nil
+	}
+	f, err := stores.LookAt(ctx, s)
+	if err != nil || f.MaxTTL == 0 || f.MaxTTL == a.cfg.MaxTTL {
+		return found, false, err
+	}
+	return stores.Finding{
+		Setting: "--max-ttl", Value: a.cfg.MaxTTL.String(),
+		Meaning: fmt.Sprintf("fleet %s has been used with %v; after a loss of data, grants are frozen for the longest that its processes named", printable(a.cfg.Fleet, 0), f.MaxTTL),
+		Remedy:  "give every process of the fleet the same, and raise it everywhere before any lease TTL",
+	}, true, nil
 }
 
 // reading is one look at the server's clock.

@@ -20,6 +20,8 @@ type Fleet struct {
 	Exists bool
 	// FrozenFor is how long its marker says that nothing new is granted. A server that lost data shows that with the next grant only.
 	FrozenFor time.Duration
+	// MaxTTL is the longest that anyone who used the fleet has named; zero where that is not known.
+	MaxTTL time.Duration
 }
 
 // LookAt reads the marker of the handle's fleet. It changes nothing, and begins no fleet as a session would.
@@ -44,7 +46,7 @@ func (h *redisHandle) fleet(ctx context.Context) (f Fleet, err error) {
 		return f, err
 	}
 	keys := strings.TrimSuffix(r.Keys, "*")
-	marker, err := h.client.HMGet(ctx, keys+"marker", "incarnation", "frozen").Result()
+	marker, err := h.client.HMGet(ctx, keys+"marker", "incarnation", "frozen", "maxttl").Result()
 	if err != nil {
 		return f, err
 	}
@@ -60,17 +62,24 @@ func (h *redisHandle) fleet(ctx context.Context) (f Fleet, err error) {
 		}
 		f.Exists = n > 0
 	}
-	text, ok := marker[1].(string)
-	if !ok {
+	f.MaxTTL = time.Duration(number(marker[2])) * time.Microsecond
+	until := number(marker[1])
+	if until == 0 {
 		return f, nil
-	}
-	until, err := redis.NewStringResult(text, nil).Int64()
-	if err != nil {
-		return f, nil //nolint:nilerr // what cannot be read says nothing of a freeze
 	}
 	now, err := h.client.Time(ctx).Result()
 	f.FrozenFor = max(time.UnixMicro(until).Sub(now), 0)
 	return f, err
+}
+
+// number is a field of a marker; 0 where it is missing, or cannot be read and so says nothing.
+func number(field any) int64 {
+	text, _ := field.(string)
+	n, err := redis.NewStringResult(text, nil).Int64()
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 func (h *postgresHandle) fleet(ctx context.Context) (f Fleet, err error) {
@@ -85,15 +94,16 @@ func (h *postgresHandle) fleet(ctx context.Context) (f Fleet, err error) {
 	}
 	var thawed bool
 	var left float64
-	err = conn.QueryRow(ctx, `SELECT thawed, extract(epoch FROM frozen_until - clock_timestamp())::float8 FROM `+
-		pgx.Identifier{schema, "fleet"}.Sanitize()+` WHERE fleet = $1`, h.cfg.Fleet).Scan(&thawed, &left)
+	var longest int64
+	err = conn.QueryRow(ctx, `SELECT thawed, extract(epoch FROM frozen_until - clock_timestamp())::float8, max_ttl_us FROM `+
+		pgx.Identifier{schema, "fleet"}.Sanitize()+` WHERE fleet = $1`, h.cfg.Fleet).Scan(&thawed, &left, &longest)
 	switch _, refused := errors.AsType[*pgconn.PgError](err); {
 	case errors.Is(err, pgx.ErrNoRows), refused: // what the schema or the role lacks is told better by the call that follows
 		return f, nil
 	case err != nil:
 		return f, err
 	}
-	f.Exists = true
+	f.Exists, f.MaxTTL = true, time.Duration(longest)*time.Microsecond
 	if !thawed {
 		f.FrozenFor = max(time.Duration(left*float64(time.Second)), 0)
 	}

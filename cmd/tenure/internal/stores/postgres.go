@@ -26,7 +26,9 @@ func openPostgres(cfg Config) (Handle, error) {
 	if err := checkPostgres(cfg.URL); err != nil {
 		return nil, err
 	}
-	s, err := postgresstore.Open(cfg.URL, cfg.Fleet, postgresstore.Config{Schema: cfg.Schema, MaxTTL: cfg.MaxTTL, Logger: cfg.Logger})
+	s, err := postgresstore.Open(cfg.URL, cfg.Fleet, postgresstore.Config{
+		Schema: cfg.Schema, MaxTTL: cfg.MaxTTL, CallTimeout: ruled, Logger: cfg.Logger,
+	})
 	if err != nil {
 		return nil, err
 	}
