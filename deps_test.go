@@ -23,15 +23,16 @@ var importOrder = map[string][]string{
 	"drain":       {"instance"},
 	"resolver":    {"instance", "lease", "registry", "status"},
 	"fencing":     {"instance", "lease"},
-	"runner":      {"instance", "lease", "registry", "status", "assigner", "drain"},
-	"coordinator": {"instance", "lease", "registry", "status", "assigner", "drain", "runner"},
+	"tick":        {"instance", "lease", "registry", "status"},
+	"runner":      {"instance", "lease", "registry", "status", "assigner", "drain", "tick"},
+	"coordinator": {"instance", "lease", "registry", "status", "assigner", "drain", "tick", "runner"},
 	// What is measured knows no metrics library.
 	"metrics":   {"instance", "lease", "registry", "status", "assigner", "drain", "runner", "coordinator"},
 	"dashboard": {"instance", "lease", "registry", "status", "assigner", "drain", "runner", "coordinator"},
 	"health":    {"lease", "runner", "coordinator"},
 	// Stores and the suite that proves them know the contracts, never the engines.
-	"memory":    {"instance", "lease", "registry", "status", "assigner"},
-	"storetest": {"instance", "lease", "registry", "status", "assigner"},
+	"memory":    {"instance", "lease", "registry", "status", "assigner", "tick"},
+	"storetest": {"instance", "lease", "registry", "status", "assigner", "tick"},
 	// Helpers for a user's own tests play stores and run engines.
 	"tenuretest": {"instance", "lease", "registry", "status", "assigner", "drain", "runner", "coordinator", "memory"},
 }

@@ -18,6 +18,7 @@ var errStale = errors.New("tenure: the answer to the heartbeat does not list thi
 type beating struct {
 	lane     lane
 	at       time.Duration // when the next is due
+	ride     ride
 	sent     time.Duration // when the last was sent
 	early    time.Duration // where the spacing of early ones has come to
 	again    bool          // a hint came while one was under way
@@ -49,7 +50,7 @@ func (l *loop) beatSoon(now time.Duration) {
 	}
 	b.early = max(b.early, now)
 	if at := max(now, b.early-(earlyBurst-1)*l.earlyGap()); at < b.at {
-		b.at = at
+		b.hurry(at)
 		b.early += l.earlyGap()
 	}
 }
@@ -57,17 +58,28 @@ func (l *loop) beatSoon(now time.Duration) {
 // beatIfDue sends a heartbeat when it is time.
 func (l *loop) beatIfDue(now time.Duration) {
 	b := &l.beat
-	if b.lane.busy || now < b.at {
+	switch {
+	case b.lane.busy:
+		return
+	case now < b.at:
+		l.offerBeat(now)
+		return
+	case l.carried(now):
 		return
 	}
 	b.sent = now
-	self := registry.Self{Instance: l.e.self, JoinedAt: b.joined, Draining: l.e.isDraining(), Leaving: l.leaving}
+	self := l.selfNow()
 	known := b.known
 	ask(l, &b.lane, "Heartbeat", func(ctx context.Context) (registry.View, error) {
 		return l.e.store.Heartbeat(ctx, self, l.e.timing.HeartbeatTTL, known)
 	}, func(v registry.View, took time.Duration, err error) {
 		l.beaten(self, v, took, err)
 	})
+}
+
+// selfNow is what this instance says of itself.
+func (l *loop) selfNow() registry.Self {
+	return registry.Self{Instance: l.e.self, JoinedAt: l.beat.joined, Draining: l.e.isDraining(), Leaving: l.leaving}
 }
 
 // beaten draws the consequences of an answer to a heartbeat.
@@ -87,7 +99,7 @@ func (l *loop) beaten(self registry.Self, v registry.View, took time.Duration, e
 	}
 	// A mark that was set while the heartbeat was under way is told at once.
 	if self.Leaving != l.leaving || self.Draining != l.e.isDraining() {
-		b.at = now
+		b.hurry(now)
 	}
 	l.showBeat(took, err)
 	l.e.emitBeat(BeatEvent{Instance: l.e.self.ID, Err: err, Took: took, Members: len(b.members), Active: len(l.active)})
@@ -108,7 +120,7 @@ func (l *loop) beatFailed(now, took time.Duration, err error) {
 	b.failures++
 	interval := l.e.timing.HeartbeatInterval
 	b.wait = min(max(2*b.wait, interval/8), interval)
-	b.at = now + l.e.spread(b.wait)
+	b.hurry(now + l.e.spread(b.wait))
 	failures := b.failures // the line is written later, beside the loop
 	l.e.logs(func(lg *slog.Logger) {
 		lg.Warn("heartbeat failed", "instance", string(l.e.self.ID), "error", err, "took", took, "failures", failures)
@@ -123,11 +135,13 @@ func (l *loop) beatFailed(now, took time.Duration, err error) {
 
 func (l *loop) beatWorked(now time.Duration, v registry.View) {
 	b := &l.beat
-	b.at = b.sent + l.e.spread(l.e.timing.HeartbeatInterval)
+	l.nextBeat()
 	if v.NextExpiry > 0 {
 		// Look when a silent member expires, each at a slightly different moment.
 		spread := time.Duration(l.e.clock.Float64() * float64(min(l.earlyGap(), 50*time.Millisecond)))
-		b.at = min(b.at, now+v.NextExpiry+time.Millisecond+spread)
+		if at := now + v.NextExpiry + time.Millisecond + spread; at < b.at {
+			b.hurry(at)
+		}
 	}
 	if b.failing {
 		l.dirty = true

@@ -14,6 +14,7 @@ import (
 	"github.com/tenure-go/tenure/internal/notify"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/runner"
+	"github.com/tenure-go/tenure/tick"
 )
 
 // ErrStopped is returned by a Run after the first has ended: make a new coordinator, an instance lives once.
@@ -28,6 +29,7 @@ type engine struct {
 	mode    mode
 	planner PlannerConfig
 	store   Separate
+	trips   *tick.Board // nil: the store cannot make trips of several calls
 	set     *runner.Set
 	work    func(ctx context.Context, term *runner.Term, value any) error
 
@@ -69,9 +71,10 @@ func newEngine(store Store, first *catalogue, cfg Config) (*engine, error) {
 	if e.mode, err = choose(cfg, p); err != nil {
 		return nil, err
 	}
+	e.trips = tick.NewBoard(p.Manager, cfg.Clock)
 	e.set, err = runner.NewSet(p.Manager, e.self.ID, runner.Config{
 		Timing: cfg.Timing, Restart: cfg.Restart, Backoff: cfg.Backoff, Status: p.Store, Logger: cfg.Logger,
-		Observers: cfg.Observers, OnStuck: cfg.OnStuck, OnChange: e.hint, VerifySlice: cfg.VerifySlice, Clock: cfg.Clock,
+		Observers: cfg.Observers, OnStuck: cfg.OnStuck, OnChange: e.hint, VerifySlice: cfg.VerifySlice, Trips: e.trips, Clock: cfg.Clock,
 	})
 	if err != nil {
 		return nil, err

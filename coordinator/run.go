@@ -17,6 +17,7 @@ type loop struct {
 	e       *engine
 	calls   context.Context // of store calls: it outlives the stop, and ends with Run
 	answers chan func()
+	arrived chan func() // of the heartbeat that was taken along; it has room for it
 	done    chan struct{}
 
 	leaving  bool // Run was told to stop
@@ -50,7 +51,7 @@ func (e *engine) run(ctx context.Context) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	l := &loop{
-		e: e, calls: calls, answers: make(chan func()), done: make(chan struct{}),
+		e: e, calls: calls, answers: make(chan func()), arrived: make(chan func(), 1), done: make(chan struct{}),
 		settle: settling{window: e.window}, cat: e.currentCatalogue(), jobs: e.jobs,
 	}
 	side := e.accompany(calls)
@@ -87,6 +88,8 @@ func (l *loop) spin(ctx context.Context, stopWork func(), ended <-chan error) er
 		case <-l.e.set.Changed():
 		case f := <-l.answers:
 			f()
+		case f := <-l.arrived:
+			f()
 		case err := <-ended:
 			return err
 		}
@@ -97,7 +100,7 @@ func (l *loop) spin(ctx context.Context, stopWork func(), ended <-chan error) er
 // plan without this instance while its workers finish.
 func (l *loop) beginLeaving(why error) {
 	l.leaving, l.dirty = true, true
-	l.beat.at = 0
+	l.beat.hurry(0)
 	l.e.mu.Lock()
 	l.e.leaving = true
 	l.e.mu.Unlock()
@@ -115,7 +118,7 @@ func (l *loop) step() time.Duration {
 	l.heed(l.e.hints.take(), now)
 	if !l.draining && l.e.isDraining() {
 		l.draining, l.dirty = true, true
-		l.beat.at = 0 // tell at once, whatever the backoff
+		l.beat.hurry(0) // tell at once, whatever the backoff
 	}
 	state := l.e.set.LeaseState()
 	if calm := l.settle.settled(now) && state.FrozenFor == 0; calm != l.calm {
@@ -168,8 +171,14 @@ func (l *loop) until(now time.Duration) time.Duration {
 // leave takes this instance out of the fleet, under a context of its own: the caller's has ended.
 func (l *loop) leave() {
 	// A heartbeat under way that landed after the leave would bring the instance back for a while.
+	l.board()
 	for l.beat.lane.busy {
-		(<-l.answers)()
+		select {
+		case f := <-l.answers:
+			f()
+		case f := <-l.arrived:
+			f()
+		}
 	}
 	e := l.e
 	_, err := call.Do(context.WithoutCancel(l.calls), &l.beat.lane.gate, "Leave", e.timing.CallTimeout, func(ctx context.Context) (struct{}, error) {

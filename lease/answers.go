@@ -202,7 +202,7 @@ func (k *Keeper) opened(a answer, now time.Duration) {
 	a.session.open = true
 	a.session.deadline.Store(int64(deadline))
 	k.lanes[laneRenew].at = a.sent + k.spread(k.timing.RenewInterval)
-	k.lanes[laneVerify].at = a.sent + k.spread(k.timing.RenewInterval)
+	k.lanes[laneVerify].at = k.rotateAt(a.sent)
 }
 
 func (k *Keeper) renewed(a answer) {
@@ -273,7 +273,7 @@ func (k *Keeper) verified(a answer) {
 		}
 	}
 	if a.lane == laneVerify && len(k.suspect) == 0 {
-		k.lanes[laneVerify].at = a.sent + k.spread(k.timing.RenewInterval)
+		k.lanes[laneVerify].at = k.rotateAt(a.sent)
 	}
 }
 

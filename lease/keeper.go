@@ -2,6 +2,7 @@ package lease
 
 import (
 	"container/heap"
+	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -26,8 +27,27 @@ type KeeperConfig struct {
 	OnChange func(Change)
 	// VerifySlice is how many leases are verified each interval, in rotation; default 100.
 	VerifySlice int
+	// Carrier makes one trip of what is due at once; nil means a call for each. It is for the engines of this module.
+	Carrier Carrier
 	// Clock is for simulations inside this module; nil means the machine's clock.
 	Clock clock.Clock
+}
+
+// Carrier takes a renewal, and the verification of the leases with it, to the store in one round trip. What
+// either of them means, and how long it may take, is as in two calls. Package tick has the one that there is.
+type Carrier interface {
+	// Carry makes the trip. It returns within limit, whatever the store does. Where there are no leases nothing is verified.
+	Carry(ctx context.Context, g *call.Gate, limit time.Duration, s Session, leases []Lease) Carried
+	// Announce tells when the next trip leaves: in that long, or not for all that is known where it is negative.
+	Announce(in time.Duration)
+}
+
+// Carried is what a trip brought back, each part by itself.
+type Carried struct {
+	Renewal      Renewal
+	RenewErr     error
+	Verification Verification
+	VerifyErr    error
 }
 
 // Keeper owns one session of one instance and everything that hangs off it: it batches
@@ -45,6 +65,7 @@ type Keeper struct {
 	observe observers
 	log     *slog.Logger
 	hint    func(Change)
+	carrier Carrier // nil: none
 
 	wake    chan struct{}
 	answers chan answer
@@ -111,7 +132,7 @@ func NewKeeper(m Manager, owner instance.ID, cfg KeeperConfig) (*Keeper, error) 
 	c := clock.Or(cfg.Clock)
 	return &Keeper{
 		manager: m, owner: owner, timing: timing, slice: cfg.VerifySlice,
-		clock: c, line: clock.NewLine(c), observe: splitObservers(cfg.Observers), log: cfg.Logger, hint: cfg.OnChange,
+		clock: c, line: clock.NewLine(c), observe: splitObservers(cfg.Observers), log: cfg.Logger, hint: cfg.OnChange, carrier: cfg.Carrier,
 		wake: make(chan struct{}, 1), answers: make(chan answer), done: make(chan struct{}),
 		entries: map[string]*entry{}, ended: map[string]uint64{}, suspect: map[*Hold]struct{}{},
 	}, nil

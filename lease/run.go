@@ -65,6 +65,7 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 	k.expire(now)
 	calls := k.due(now)
 	wait := k.until(now)
+	k.announce(now)
 	k.mu.Unlock()
 	k.tell() // workers are stopped before the store is spoken to
 	for _, c := range calls {
@@ -73,9 +74,16 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 	return wait
 }
 
-// send makes one store call and hands the answer to the loop.
+// send makes one store call, or one trip, and hands the answers to the loop.
 func (k *Keeper) send(ctx context.Context, c request) {
-	a := k.ask(ctx, c)
+	if c.op == opTrip {
+		k.carry(ctx, c)
+		return
+	}
+	k.hand(k.ask(ctx, c))
+}
+
+func (k *Keeper) hand(a answer) {
 	select {
 	case k.answers <- a:
 	case <-k.done:

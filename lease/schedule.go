@@ -42,8 +42,8 @@ const mostKeys = 1000
 
 // request is one store call that is due.
 type request struct {
-	op      string
-	lane    int // or besideCheck, besideClose
+	op      string // opTrip: a Renew, and a Verify of the leases if there are any
+	lane    int    // or besideCheck, besideClose
 	session *session
 	sent    time.Duration
 	limit   time.Duration
@@ -89,7 +89,7 @@ func (k *Keeper) due(now time.Duration) []request {
 		return out
 	}
 	if free(laneRenew) {
-		add(request{op: "Renew", lane: laneRenew})
+		add(k.renewal())
 	}
 	if free(laneRelease) && len(k.releases) > 0 {
 		k.releasing = min(len(k.releases), k.lanes[laneRelease].limit())

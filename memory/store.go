@@ -13,6 +13,7 @@ import (
 	"github.com/tenure-go/tenure/internal/fault"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/status"
+	"github.com/tenure-go/tenure/tick"
 )
 
 // Config is what may be chosen; its zero value is ready to use.
@@ -61,6 +62,9 @@ func (f *fleet) handle() *Store { return &Store{fleet: f, closed: make(chan stru
 // Handle returns another handle on the same fleet, as a second process would open one.
 // Each handle is closed on its own.
 func (s *Store) Handle() *Store { return s.handle() }
+
+// Tick implements tick.Ticker. A call of a store in memory takes no trip, so it is the calls themselves.
+func (s *Store) Tick(ctx context.Context, p tick.Parts) tick.Answers { return tick.Each(ctx, s, p) }
 
 // Close ends this handle: its calls answer lease.ErrClosed and its Watch returns. It lets go
 // of no lease; those lapse, or are renewed through another handle. It always returns nil and

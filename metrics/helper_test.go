@@ -16,6 +16,7 @@ import (
 	"github.com/tenure-go/tenure/metrics"
 	"github.com/tenure-go/tenure/registry"
 	"github.com/tenure-go/tenure/runner"
+	"github.com/tenure-go/tenure/tick"
 )
 
 // ledger is a sink that keeps everything, and refuses what the table does not have.
@@ -137,6 +138,9 @@ func (c *cable) broken() error {
 	}
 	return nil
 }
+
+// Tick makes the calls of a trip, so that each is cut off as well.
+func (c *cable) Tick(ctx context.Context, p tick.Parts) tick.Answers { return tick.Each(ctx, c, p) }
 
 func (c *cable) Renew(ctx context.Context, s lease.Session) (lease.Renewal, error) {
 	if err := c.broken(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/tenure-go/tenure/internal/fault"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/status"
+	"github.com/tenure-go/tenure/tick"
 )
 
 // Config holds what is optional. The zero value is the documented defaults.
@@ -35,6 +36,8 @@ type Config struct {
 	OnChange func(lease.Change)
 	// VerifySlice is how many leases are verified each renew interval, in rotation; default 100.
 	VerifySlice int
+	// Trips is for the coordinator, whose heartbeats travel with the renewals; nil means none but a set's own.
+	Trips *tick.Board
 	// Clock is for simulations inside this module; nil means the machine's clock.
 	Clock clock.Clock
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/memory"
 	"github.com/tenure-go/tenure/status"
+	"github.com/tenure-go/tenure/tick"
 )
 
 // Timing of the tests: a TTL of 10 s, renewals each 2 s, a margin of 1 s, and no jitter, so that
@@ -93,6 +94,14 @@ func (s *testStore) do(ctx context.Context, op string, f func() error) error {
 		}
 	}
 	return err
+}
+
+// Tick counts a trip, and makes its parts out of the calls that are counted and may fail.
+func (s *testStore) Tick(ctx context.Context, p tick.Parts) (a tick.Answers) {
+	s.mu.Lock()
+	s.calls["Tick"]++
+	s.mu.Unlock()
+	return tick.Each(ctx, s, p)
 }
 
 // fault replaces what happens before each call.

@@ -20,6 +20,8 @@ type publisher struct {
 	pending map[string]status.Record // the newest record of each key that is not written yet
 	busy    bool
 	due     time.Duration // of the next extension
+	until   time.Duration // how long it may wait for a trip that is announced
+	offered bool          // it is on the board, or was taken along and not answered yet
 	retryAt time.Duration // not before: after a failure
 	last    time.Duration // when the last success was sent
 	failing bool
@@ -61,6 +63,10 @@ func (s *Set) publishAt(most time.Duration) time.Duration {
 func (s *Set) publish(now time.Duration) {
 	p := &s.pub
 	if s.publishAt(now+1) > now {
+		s.offer(now)
+		return
+	}
+	if s.carried(now) {
 		return
 	}
 	if s.working > 0 && s.forgotten(now) {
@@ -76,7 +82,7 @@ func (s *Set) publish(now time.Duration) {
 	}
 	p.busy = true
 	// Never early: in steady state there is at most one call per renew interval.
-	p.due = now + s.later(s.timing.RenewInterval)
+	s.extendAfter(now)
 	ctx := s.callCtx
 	s.calls.Go(func() { s.put(ctx, batch, now) })
 }

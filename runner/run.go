@@ -199,6 +199,7 @@ func (s *Set) finish() error {
 		}
 	}
 	s.phase = spent
+	s.withdraw()
 	keys := s.stuckKeys()
 	s.logs(slog.LevelInfo, "runner stopped", slog.String("owner", string(s.owner)), slog.Any("stuck", keys))
 	if len(keys) > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/tenure-go/tenure/internal/clock"
 	"github.com/tenure-go/tenure/internal/notify"
 	"github.com/tenure-go/tenure/lease"
+	"github.com/tenure-go/tenure/tick"
 )
 
 // Set drives any number of workloads over one session: one loop for all of them, and one
@@ -28,6 +29,7 @@ type Set struct {
 	line    clock.Line
 	observe observers
 	gate    call.Gate
+	trips   *tick.Board // nil: the store cannot make trips of several calls
 
 	events  notify.Queue // observers and logs
 	alarms  notify.Queue // OnStuck, which no slow observer may hold up
@@ -83,6 +85,9 @@ func NewSet(m lease.Manager, owner instance.ID, cfg Config) (*Set, error) {
 		workloads: map[string]*workload{}, requests: map[string]int{}, yielding: map[*workload]struct{}{},
 	}
 	s.pub = newPublisher()
+	if s.trips = cfg.Trips; s.trips == nil {
+		s.trips = tick.NewBoard(m, c)
+	}
 	if s.keeper, err = s.newKeeper(); err != nil {
 		return nil, err
 	}
@@ -91,9 +96,13 @@ func NewSet(m lease.Manager, owner instance.ID, cfg Config) (*Set, error) {
 }
 
 func (s *Set) newKeeper() (*lease.Keeper, error) {
+	var carrier lease.Carrier
+	if s.trips != nil {
+		carrier = s.trips
+	}
 	return lease.NewKeeper(s.manager, s.owner, lease.KeeperConfig{
 		Timing: s.cfg.Timing, Logger: s.cfg.Logger, Observers: s.cfg.Observers,
-		OnChange: s.cfg.OnChange, VerifySlice: s.cfg.VerifySlice, Clock: s.cfg.Clock,
+		OnChange: s.cfg.OnChange, VerifySlice: s.cfg.VerifySlice, Carrier: carrier, Clock: s.cfg.Clock,
 	})
 }
 
