@@ -7,6 +7,6 @@ func catalogue() []check {
 	return slices.Concat(
 		ownership(), strangers(), sessions(), tokens(), expiry(), boundary(), batches(),
 		members(), membership(), statuses(), keyChecks(),
-		targets(), contexts(), lifecycle(), hints(), revocation(), incarnations(), soak(),
+		targets(), ticks(), contexts(), lifecycle(), hints(), revocation(), incarnations(), soak(),
 	)
 }

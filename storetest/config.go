@@ -21,7 +21,8 @@ import (
 //	}
 //
 // Optional capabilities are found by type assertion on what Open returned: lease.Lister,
-// lease.Revoker, lease.Watcher, lease.Provisioner, assigner.Targets, and Close, with or without an error result.
+// lease.Revoker, lease.Watcher, lease.Provisioner, assigner.Targets,
+// tick.Ticker, and Close, with or without an error result.
 type Store interface {
 	lease.Manager
 	registry.Registry
@@ -32,7 +33,7 @@ type Store interface {
 // one are skipped, and all missing ones are listed at the end of the run.
 type Capability string
 
-// The capabilities. The first four are assumed unless Config.Without names them; the next six
+// The capabilities. The first four are assumed unless Config.Without names them; the next seven
 // are found by assertion; the last eight are there where Config.Faults has the function.
 const (
 	// Sessions: the store itself remembers sessions, whatever handle asks. A lift over a plain lock does
@@ -48,6 +49,7 @@ const (
 	Watches    Capability = "lease.Watcher"
 	Provisions Capability = "lease.Provisioner"
 	Targets    Capability = "assigner.Targets"
+	Ticks      Capability = "tick.Ticker"
 	Closes     Capability = "Close"
 
 	CanDropReply Capability = "Faults.DropReply"

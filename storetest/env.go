@@ -12,6 +12,7 @@ import (
 	"github.com/tenure-go/tenure/assigner"
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
+	"github.com/tenure-go/tenure/tick"
 )
 
 // env is what a check works with: two handles on a fresh fleet, the grain of time, and helpers
@@ -87,6 +88,9 @@ func (e *env) has(c Capability) bool {
 		return ok
 	case Targets:
 		_, ok := e.a.(assigner.Targets)
+		return ok
+	case Ticks:
+		_, ok := e.a.(tick.Ticker)
 		return ok
 	case Closes:
 		return closer(e.a) != nil

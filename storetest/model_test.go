@@ -109,14 +109,17 @@ func (h *handle) call(ctx context.Context, op string, f func(now time.Time) erro
 	if err := ctx.Err(); err != nil && h.bug != ctxIgnored {
 		return fault.Unavailable(op, err)
 	}
-	if h.isClosed() && h.bug != useAfterClose {
+	if h.isClosed() && h.bug != useAfterClose && ctx.Value(aboard{}) == nil {
 		if h.bug == closedOddly {
 			return errors.New("EOF")
 		}
 		return lease.ErrClosed
 	}
-	if err := h.travel(ctx); err != nil {
-		return fault.Unavailable(op, err)
+	aboard := ctx.Value(aboard{}) != nil
+	if !aboard {
+		if err := h.travel(ctx); err != nil {
+			return fault.Unavailable(op, err)
+		}
 	}
 	h.mu.Lock()
 	now := time.Now().Add(h.offset)
@@ -125,8 +128,10 @@ func (h *handle) call(ctx context.Context, op string, f func(now time.Time) erro
 	}
 	h.bury(now)
 	err := f(now)
-	drop := h.drop
-	h.drop = false
+	drop := h.drop && !aboard
+	if drop {
+		h.drop = false
+	}
 	h.mu.Unlock()
 	if drop {
 		return fault.Unavailable(op, nil)

@@ -178,6 +178,7 @@ var storeMutants = map[bug]string{
 func mutants() map[bug]string {
 	all := maps.Clone(storeMutants)
 	maps.Copy(all, targetMutants)
+	maps.Copy(all, tickMutants)
 	return all
 }
 

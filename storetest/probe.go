@@ -39,6 +39,9 @@ func (e *env) probes() []probe {
 	if e.has(Targets) {
 		list = append(list, e.probePutTargets(), e.probeTargets())
 	}
+	if e.has(Ticks) && e.has(Registry) && e.has(Status) && e.has(Sessions) {
+		list = append(list, e.probeTick())
+	}
 	return list
 }
 

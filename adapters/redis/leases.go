@@ -61,7 +61,13 @@ func (s *Store) Renew(ctx context.Context, sess lease.Session) (lease.Renewal, e
 	if err := s.check(sess); err != nil {
 		return lease.Renewal{}, err
 	}
-	h, r, err := s.runLease(ctx, renewScript, sess.ID, ceil(sess.TTL))
+	return renewed(s.runLease(ctx, renewScript, renewArgs(sess)...))
+}
+
+func renewArgs(sess lease.Session) []string { return []string{sess.ID, ceil(sess.TTL)} }
+
+// renewed reads the answer to a renewal.
+func renewed(h head, r reply, err error) (lease.Renewal, error) {
 	if err != nil {
 		return lease.Renewal{}, err
 	}
@@ -173,27 +179,39 @@ func (s *Store) Verify(ctx context.Context, sess lease.Session, leases []lease.L
 	}
 	var v lease.Verification
 	for part := range parts(leases) {
-		args := []string{sess.ID, string(sess.Owner)}
-		for _, l := range part {
-			args = append(args, l.Key, decimal(l.Token), decimal(uint64(max(0, l.GrantedAt.UnixMicro()))))
-		}
-		h, r, err := s.runLease(ctx, verifyScript, args...)
-		if err == nil {
-			err = agree(verifyScript.name, &v.Incarnation, h.incarnation)
-		}
-		if err == nil && len(r) != len(part) {
-			err = unavailable(verifyScript.name, malformed(r))
-		}
-		if err != nil {
+		h, r, err := s.runLease(ctx, verifyScript, verifyArgs(sess, part)...)
+		if err = verified(&v, part, h, r, err); err != nil {
 			return lease.Verification{}, err
-		}
-		for i, l := range part {
-			if reason, _ := r.text(i); reason != "" {
-				v.Lost = append(v.Lost, lease.Loss{Lease: l, Reason: lease.Reason(reason)})
-			}
 		}
 	}
 	return v, nil
+}
+
+func verifyArgs(sess lease.Session, part []lease.Lease) []string {
+	args := []string{sess.ID, string(sess.Owner)}
+	for _, l := range part {
+		args = append(args, l.Key, decimal(l.Token), decimal(uint64(max(0, l.GrantedAt.UnixMicro()))))
+	}
+	return args
+}
+
+// verified adds the answer for a part of the leases.
+func verified(v *lease.Verification, part []lease.Lease, h head, r reply, err error) error {
+	if err == nil {
+		err = agree(verifyScript.name, &v.Incarnation, h.incarnation)
+	}
+	if err == nil && len(r) != len(part) {
+		err = unavailable(verifyScript.name, malformed(r))
+	}
+	if err != nil {
+		return err
+	}
+	for i, l := range part {
+		if reason, _ := r.text(i); reason != "" {
+			v.Lost = append(v.Lost, lease.Loss{Lease: l, Reason: lease.Reason(reason)})
+		}
+	}
+	return nil
 }
 
 // Release implements lease.Manager.

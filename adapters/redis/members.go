@@ -14,23 +14,37 @@ import (
 // Heartbeat implements registry.Registry. It is one script: the membership comes with it where it
 // has changed.
 func (s *Store) Heartbeat(ctx context.Context, self registry.Self, ttl time.Duration, known registry.Generation) (registry.View, error) {
-	if err := registry.Check(self, ttl); err != nil {
+	args, err := s.beatArgs(self, ttl, known)
+	if err != nil {
 		return registry.View{}, err
+	}
+	r, err := s.run(ctx, heartbeatScript, s.keys.forMembers(), args...)
+	return beaten(self.Instance.ID, ttl, r, err)
+}
+
+// beatArgs checks a heartbeat and writes it down.
+func (s *Store) beatArgs(self registry.Self, ttl time.Duration, known registry.Generation) ([]string, error) {
+	if err := registry.Check(self, ttl); err != nil {
+		return nil, err
 	}
 	description, err := json.Marshal(self.Instance)
 	if err != nil {
-		return registry.View{}, invalid("instance", self.Instance, err.Error())
+		return nil, invalid("instance", self.Instance, err.Error())
 	}
 	joined := ""
 	if !self.JoinedAt.IsZero() {
 		joined = strconv.FormatInt(self.JoinedAt.UnixMicro(), 10)
 	}
-	r, err := s.run(ctx, heartbeatScript, s.keys.forMembers(), string(self.Instance.ID), s.keys.channel,
-		ceil(ttl), string(description), joined, flag(self.Draining), flag(self.Leaving), decimal(uint64(known)))
+	return []string{string(self.Instance.ID), s.keys.channel,
+		ceil(ttl), string(description), joined, flag(self.Draining), flag(self.Leaving), decimal(uint64(known))}, nil
+}
+
+// beaten is the answer to a heartbeat.
+func beaten(id instance.ID, ttl time.Duration, r reply, err error) (registry.View, error) {
 	if err != nil {
 		return registry.View{}, err
 	}
-	v, err := r.beat(self.Instance.ID, ttl)
+	v, err := r.beat(id, ttl)
 	if err != nil {
 		return registry.View{}, unavailable(heartbeatScript.name, err)
 	}

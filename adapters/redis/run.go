@@ -70,11 +70,7 @@ func (unrepeated) NoRetry() bool { return true }
 // eval sends the script's hash, and its source where the server does not know it (yet, or after a
 // restart, a failover or SCRIPT FLUSH).
 func (s *Store) eval(ctx context.Context, on evaluator, sc *script, keys, args []string) (any, error) {
-	all := make([]any, 0, len(args)+2)
-	all = append(all, schemaVersion, s.maxTTL)
-	for _, a := range args {
-		all = append(all, a)
-	}
+	all := s.arguments(args)
 	if sc.roomy.source != "" && !s.old.Load() {
 		raw, err := evalText(ctx, on, sc, sc.roomy, keys, all)
 		if err == nil || !refusesLeave(err) {
@@ -83,6 +79,16 @@ func (s *Store) eval(ctx context.Context, on evaluator, sc *script, keys, args [
 		s.old.Store(true)
 	}
 	return evalText(ctx, on, sc, sc.plain, keys, all)
+}
+
+// arguments are those of a script, behind the two that every script has.
+func (s *Store) arguments(args []string) []any {
+	all := make([]any, 0, len(args)+2)
+	all = append(all, schemaVersion, s.maxTTL)
+	for _, a := range args {
+		all = append(all, a)
+	}
+	return all
 }
 
 // refusesLeave tells a server before 7.0, which takes the first line for Lua, or a fork that knows
@@ -101,19 +107,24 @@ func evalText(ctx context.Context, on evaluator, sc *script, t text, keys []stri
 }
 
 func evaluate(ctx context.Context, on evaluator, sc *script, name, script string, keys []string, args []any) (any, error) {
+	send, cmd := command(ctx, sc, name, script, keys, args)
+	_ = on.Process(ctx, send) // the command has its error
+	return cmd.Result()
+}
+
+// command makes what is sent, and what has its result.
+func command(ctx context.Context, sc *script, name, script string, keys []string, args []any) (send redis.Cmder, cmd *redis.Cmd) {
 	all := make([]any, 0, 3+len(keys)+len(args))
 	all = append(all, name, script, len(keys))
 	for _, k := range keys {
 		all = append(all, k)
 	}
-	cmd := redis.NewCmd(ctx, append(all, args...)...)
+	cmd = redis.NewCmd(ctx, append(all, args...)...)
 	cmd.SetFirstKeyPos(3)
-	var send redis.Cmder = cmd
 	if sc.once {
-		send = unrepeated{cmd}
+		return unrepeated{cmd}, cmd
 	}
-	_ = on.Process(ctx, send) // the command has its error
-	return cmd.Result()
+	return cmd, cmd
 }
 
 // head is how every answer of the lease contract begins.

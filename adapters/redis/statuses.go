@@ -22,23 +22,32 @@ type statusBody struct {
 
 // PutStatus implements status.Store. An empty batch is one small write.
 func (s *Store) PutStatus(ctx context.Context, owner instance.ID, ttl time.Duration, records []status.Record) error {
+	all, err := putArgs(owner, ttl, records)
+	for _, args := range all {
+		if _, err = s.run(ctx, putStatusScript, s.keys.forStatuses(), args...); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// putArgs checks a batch and writes it down, as much at a time as one script may do.
+func putArgs(owner instance.ID, ttl time.Duration, records []status.Record) (all [][]string, err error) {
 	if err := status.Check(owner, ttl, records); err != nil {
-		return err
+		return nil, err
 	}
 	for part := range parts(records) {
 		args := []string{string(owner), ceil(ttl)}
 		for _, r := range part {
 			body, err := json.Marshal(statusBody{r.Name, r.Info})
 			if err != nil {
-				return invalid("status of "+r.Key, r, err.Error())
+				return nil, invalid("status of "+r.Key, r, err.Error())
 			}
 			args = append(args, r.Key, decimal(r.Token), string(r.State), string(body))
 		}
-		if _, err := s.run(ctx, putStatusScript, s.keys.forStatuses(), args...); err != nil {
-			return err
-		}
+		all = append(all, args)
 	}
-	return nil
+	return all, nil
 }
 
 // Statuses implements status.Store.

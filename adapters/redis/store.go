@@ -12,6 +12,7 @@ import (
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/registry"
 	"github.com/tenure-go/tenure/status"
+	"github.com/tenure-go/tenure/tick"
 )
 
 // One type keeps every contract and every optional capability.
@@ -24,6 +25,7 @@ var _ interface {
 	registry.Registry
 	status.Store
 	assigner.Targets
+	tick.Ticker
 } = (*Store)(nil)
 
 // Store is a handle on one fleet in Redis. It is safe for concurrent use, starts no goroutine
