@@ -17,6 +17,7 @@ import (
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/registry"
 	"github.com/tenure-go/tenure/status"
+	"github.com/tenure-go/tenure/tick"
 )
 
 // ready is a provisioned store on a private server, and a session on it.
@@ -123,6 +124,10 @@ func TestOneScriptPerCall(t *testing.T) {
 	for i := range leases {
 		leases[i] = lease.Lease{Key: names(i + 1)[i], Token: 1}
 	}
+	whole := tick.Parts{
+		Renew: &tick.Renew{Session: sess}, Verify: &tick.Verify{Session: sess, Leases: []lease.Lease{l}},
+		Heartbeat: &tick.Heartbeat{Self: self, TTL: time.Minute, Known: v.Generation}, PutStatus: &tick.PutStatus{Owner: "i", TTL: time.Minute},
+	}
 	for name, c := range map[string]struct {
 		call func() error
 		want int
@@ -136,15 +141,51 @@ func TestOneScriptPerCall(t *testing.T) {
 		"members":       {func() error { return second(s.Members(ctx)) }, 1},
 		"put status":    {func() error { return s.PutStatus(ctx, "i", time.Minute, record) }, 1},
 		"extend status": {func() error { return s.PutStatus(ctx, "i", time.Minute, nil) }, 1},
-		"statuses":      {func() error { return second(s.Statuses(ctx, names(500))) }, 1},
-		"all statuses":  {func() error { return second(s.AllStatuses(ctx)) }, 1},
-		"revoke":        {func() error { return s.Revoke(ctx, "free") }, 1},
+		"tick":          {func() error { return trip(s.Tick(ctx, whole)) }, 1},
+		"tick of 1001": {func() error {
+			return trip(s.Tick(ctx, tick.Parts{Renew: whole.Renew, Verify: &tick.Verify{Session: sess, Leases: leases}}))
+		}, 1},
+		"tick of one":  {func() error { return trip(s.Tick(ctx, tick.Parts{Renew: whole.Renew})) }, 1},
+		"tick of none": {func() error { return trip(s.Tick(ctx, tick.Parts{})) }, 0},
+		"statuses":     {func() error { return second(s.Statuses(ctx, names(500))) }, 1},
+		"all statuses": {func() error { return second(s.AllStatuses(ctx)) }, 1},
+		"revoke":       {func() error { return s.Revoke(ctx, "free") }, 1},
 	} {
 		must(t, c.call()) // sends the source once
 		before := link.Scripts()
 		must(t, c.call())
 		if n := link.Scripts() - before; n != c.want {
 			t.Errorf("%s took %d scripts, want %d", name, n, c.want)
+		}
+	}
+}
+
+// trip is the first error of a Tick.
+func trip(a tick.Answers) error {
+	return errors.Join(a.Renew.Err, a.Verify.Err, a.Heartbeat.Err, a.PutStatus)
+}
+
+// A server that does not know the scripts, after a restart or SCRIPT FLUSH, costs a trip one more, and loses none of it.
+func TestTickSendsTheSourcesOnce(t *testing.T) {
+	server := redistest.Start(t)
+	link := &redistest.Link{}
+	s, sess := ready(t, server, redistest.Client(t, link.Through(server.Options())), redisstore.Config{})
+	l := take(t, s, sess, "k")
+	p := tick.Parts{
+		Renew: &tick.Renew{Session: sess}, Verify: &tick.Verify{Session: sess, Leases: []lease.Lease{l}},
+		Heartbeat: &tick.Heartbeat{Self: registry.Self{Instance: instance.Instance{ID: "i"}}, TTL: time.Minute}, PutStatus: &tick.PutStatus{Owner: "i", TTL: time.Minute},
+	}
+	for range 2 {
+		server.Admin("SCRIPT", "FLUSH")
+		before := link.Scripts()
+		a := s.Tick(ctx, p)
+		must(t, trip(a))
+		if n := link.Scripts() - before; n != 2 || len(a.Verify.Value.Lost) != 0 || len(a.Heartbeat.Value.Members) != 1 {
+			t.Errorf("took %d trips and answered %+v, want 2 trips", n, a)
+		}
+		must(t, trip(s.Tick(ctx, p)))
+		if n := link.Scripts() - before; n != 3 {
+			t.Errorf("took %d trips in all, want one more", n)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/registry"
 	"github.com/tenure-go/tenure/status"
+	"github.com/tenure-go/tenure/tick"
 )
 
 // holding is an instance that holds n leases under one session, with the calls that its keeper and its
@@ -80,14 +82,22 @@ func (h *holding) renew(ctx context.Context) error {
 // slice is how many leases a keeper verifies each interval.
 const slice = 100
 
-// verify proves the next leases of the rotation.
-func (h *holding) verify(ctx context.Context) error {
+// next returns the next leases of the rotation.
+func (h *holding) next() []lease.Lease {
 	part := make([]lease.Lease, 0, slice)
 	for range min(slice, len(h.leases)) {
 		part = append(part, h.leases[h.cursor])
 		h.cursor = (h.cursor + 1) % len(h.leases)
 	}
-	v, err := h.store.Verify(ctx, h.sess, part)
+	return part
+}
+
+// verify proves the next leases of the rotation.
+func (h *holding) verify(ctx context.Context) error {
+	return proven(h.store.Verify(ctx, h.sess, h.next()))
+}
+
+func proven(v lease.Verification, err error) error {
 	if err == nil && len(v.Lost) > 0 {
 		err = fmt.Errorf("%d leases are lost", len(v.Lost))
 	}
@@ -95,7 +105,10 @@ func (h *holding) verify(ctx context.Context) error {
 }
 
 func (h *holding) heartbeat(ctx context.Context) error {
-	v, err := h.store.Heartbeat(ctx, h.self, maxTTL, h.known)
+	return h.beaten(h.store.Heartbeat(ctx, h.self, maxTTL, h.known))
+}
+
+func (h *holding) beaten(v registry.View, err error) error {
 	if err == nil {
 		h.known = v.Generation
 		h.self.JoinedAt = v.Self.JoinedAt
@@ -103,8 +116,22 @@ func (h *holding) heartbeat(ctx context.Context) error {
 	return err
 }
 
-// tick is all that an instance asks of its store per interval while nothing changes.
+// tick is all that an instance asks of its store per interval while nothing changes: in one trip where the store can.
 func (h *holding) tick(ctx context.Context) error {
+	t, ok := h.store.(tick.Ticker)
+	if !ok {
+		return h.apart(ctx)
+	}
+	a := t.Tick(ctx, tick.Parts{
+		Renew: &tick.Renew{Session: h.sess}, Verify: &tick.Verify{Session: h.sess, Leases: h.next()},
+		Heartbeat: &tick.Heartbeat{Self: h.self, TTL: maxTTL, Known: h.known},
+		PutStatus: &tick.PutStatus{Owner: h.self.Instance.ID, TTL: maxTTL},
+	})
+	return errors.Join(a.Renew.Err, proven(a.Verify.Value, a.Verify.Err), h.beaten(a.Heartbeat.Value, a.Heartbeat.Err), a.PutStatus)
+}
+
+// apart is the same in calls.
+func (h *holding) apart(ctx context.Context) error {
 	if err := h.renew(ctx); err != nil {
 		return err
 	}

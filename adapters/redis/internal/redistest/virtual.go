@@ -46,7 +46,13 @@ func StartVirtual(tb testing.TB) *Virtual {
 // Options are a client's options for the server. Retries are off, so that a test sees each outcome.
 func (v *Virtual) Options() *redis.Options {
 	o := Options("127.0.0.1:1") // never dialled
-	o.Dialer = func(context.Context, string, string) (net.Conn, error) { return v.Dial() }
+	o.Dialer = func(context.Context, string, string) (net.Conn, error) {
+		c, err := v.Dial()
+		if err != nil {
+			return nil, err
+		}
+		return buffer(c), nil
+	}
 	return o
 }
 
