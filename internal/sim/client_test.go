@@ -160,10 +160,19 @@ func (c lister) AllTargets(ctx context.Context) (assigner.Head, []assigner.Set, 
 func (c *client) Heartbeat(ctx context.Context, self registry.Self, life time.Duration, known registry.Generation) (registry.View, error) {
 	c.p.w.checkBound(ctx, c.p, "Heartbeat")
 	c.p.w.checkMark(c.p, self.Draining, "a heartbeat says so")
-	v, err := call(ctx, c, onRegistry, "Heartbeat", func(ctx context.Context) (registry.View, error) {
-		return c.p.w.server.store.Heartbeat(ctx, self, life, known)
+	v, err := call(ctx, c, onRegistry, "Heartbeat", func(in context.Context) (registry.View, error) {
+		c.p.arrives(ctx)
+		return c.p.w.server.store.Heartbeat(in, self, life, known)
 	})
-	if f := c.p.link.fault(onRegistry); err == nil && f != nil && f.do == lie {
+	if err == nil {
+		v = c.distorted(self, v)
+	}
+	return v, err
+}
+
+// distorted is the view that a heartbeat is answered with.
+func (c *client) distorted(self registry.Self, v registry.View) registry.View {
+	if f := c.p.link.fault(onRegistry); f != nil && f.do == lie {
 		v.Unchanged = false
 		v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m registry.Member) bool { return m.ID == self.Instance.ID })
 		if c.next("lie").chance(.5) {
@@ -171,7 +180,7 @@ func (c *client) Heartbeat(ctx context.Context, self registry.Self, life time.Du
 		}
 		v.Generation++ // of no state that there was
 	}
-	return v, err
+	return v
 }
 
 // Members implements registry.Registry.
@@ -190,7 +199,12 @@ func (c *client) BeginDrain(ctx context.Context, id instance.ID) error {
 // Leave implements registry.Registry.
 func (c *client) Leave(ctx context.Context, id instance.ID) error {
 	c.p.w.checkBound(ctx, c.p, "Leave")
-	return act(ctx, c, onRegistry, "Leave", func(ctx context.Context) error { return c.p.w.server.store.Leave(ctx, id) })
+	return act(ctx, c, onRegistry, "Leave", func(ctx context.Context) error {
+		c.p.mu.Lock()
+		c.p.left = true
+		c.p.mu.Unlock()
+		return c.p.w.server.store.Leave(ctx, id)
+	})
 }
 
 // PutStatus implements status.Store.

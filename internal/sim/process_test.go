@@ -9,7 +9,6 @@ import (
 
 	"github.com/tenure-go/tenure/coordinator"
 	"github.com/tenure-go/tenure/instance"
-	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/runner"
 )
 
@@ -45,6 +44,8 @@ type process struct {
 	told    time.Time // to stop; zero until then
 	killed  bool
 	marked  bool // drained on purpose
+	left    bool // a Leave of it has arrived
+	belated bool // after that a heartbeat of it arrived that it had given up
 	ran     map[string]bool
 }
 
@@ -66,10 +67,7 @@ func (w *world) start(slot int, version int) *process {
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	backoff := runner.Backoff{Min: 300 * time.Millisecond, Max: 2 * time.Second}
 
-	var store coordinator.Store = p.fleet
-	if w.s.Listed {
-		store = lister{p.fleet}
-	}
+	store := p.fleet.face()
 	var err error
 	p.coordinator, err = coordinator.New(store, w.workloads(), func(ctx context.Context, t *runner.Term, key string) error {
 		return p.work(ctx, t, p.fleet)
@@ -79,13 +77,10 @@ func (w *world) start(slot int, version int) *process {
 	if err != nil {
 		w.fail("set-up", "%v", err)
 	}
-	var leases lease.Manager = p.lead
-	if w.s.Listed {
-		leases = lister{p.lead}
-	}
-	p.leader, err = runner.New(leases, p.id, runner.Spec{Key: leaderKey, Work: func(ctx context.Context, t *runner.Term) error {
+	leading := p.lead.face()
+	p.leader, err = runner.New(leading, p.id, runner.Spec{Key: leaderKey, Work: func(ctx context.Context, t *runner.Term) error {
 		return p.work(ctx, t, p.lead)
-	}}, runner.Config{Timing: w.timing, Backoff: backoff, Status: p.lead, Clock: p.clock})
+	}}, runner.Config{Timing: w.timing, Backoff: backoff, Status: leading, Clock: p.clock})
 	if err != nil {
 		w.fail("set-up", "%v", err)
 	}

@@ -91,6 +91,8 @@ type schedule struct {
 	Listed   bool `json:"listed,omitempty"`
 	Sleepers bool `json:"sleepers,omitempty"`
 	Quiet    bool `json:"quiet,omitempty"`
+	// Trips: the store carries in one trip what an instance has to say per interval.
+	Trips bool `json:"trips,omitempty"`
 	// Loss, Half and Twice are the probabilities per call that it or its answer is lost, that it is done and an error
 	// is answered, and that it arrives again later.
 	Loss  float64 `json:"loss,omitempty"`

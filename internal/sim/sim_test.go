@@ -53,7 +53,7 @@ func TestSeeds(t *testing.T) {
 		}
 	}
 	t.Logf("%d schedules, %d broken, all well at most %v after the end of all faults; %v", n, broken, slowest, counts)
-	for _, what := range []string{"terms", "losses", "drains", "drain timeouts", "failures", "planner's terms", "losses of data", "calls lost", "answers lost", "calls repeated", "pauses"} {
+	for _, what := range []string{"terms", "losses", "trips", "drains", "drain timeouts", "failures", "planner's terms", "losses of data", "calls lost", "answers lost", "calls repeated", "pauses"} {
 		if counts[what] == 0 && n >= 30 && broken == 0 {
 			t.Errorf("%d schedules without any %s: the simulation does not do what it should", n, what)
 		}
