@@ -60,6 +60,7 @@ func newEngine(store Store, first *catalogue, cfg Config) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	timing := cfg.Timing // as given: where a negative jitter is resolved to none, a second time would be the default
 	if cfg, err = cfg.resolve(); err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func newEngine(store Store, first *catalogue, cfg Config) (*engine, error) {
 	}
 	e.trips = tick.NewBoard(p.Manager, cfg.Clock)
 	e.set, err = runner.NewSet(p.Manager, e.self.ID, runner.Config{
-		Timing: cfg.Timing, Restart: cfg.Restart, Backoff: cfg.Backoff, Status: p.Store, Logger: cfg.Logger,
+		Timing: timing, Restart: cfg.Restart, Backoff: cfg.Backoff, Status: p.Store, Logger: cfg.Logger,
 		Observers: cfg.Observers, OnStuck: cfg.OnStuck, OnChange: e.hint, VerifySlice: cfg.VerifySlice, Trips: e.trips, Clock: cfg.Clock,
 	})
 	if err != nil {

@@ -104,6 +104,7 @@ type fleet struct {
 	keys    []string
 	// linger is how long a worker takes to return once its drain has begun.
 	linger time.Duration
+	trips  bool // the store makes trips of several calls
 	nodes  map[string]*node
 	every  []*node                        // those that have left as well
 	fixed  []coordinator.Workload[string] // the catalogue, where it is made once for all
@@ -200,7 +201,11 @@ func (f *fleet) add(id string, change ...func(*coordinator.Config)) *node {
 	for _, c := range change {
 		c(&cfg)
 	}
-	c, err := coordinator.New(n.fault, f.catalogue(), f.work(id), cfg)
+	var store coordinator.Store = n.fault
+	if f.trips {
+		store = tripping{n.fault}
+	}
+	c, err := coordinator.New(store, f.catalogue(), f.work(id), cfg)
 	if err != nil {
 		f.t.Fatal(err)
 	}

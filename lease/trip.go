@@ -43,12 +43,12 @@ func (k *Keeper) rotateAt(sent time.Duration) time.Duration {
 
 // announce tells when the next trip leaves, for those who would go with it. The mutex is held.
 func (k *Keeper) announce(now time.Duration) {
-	if k.carrier == nil {
-		return
+	if k.carrier == nil || k.lanes[laneRenew].busy {
+		return // a trip that is due is announced until it has taken along what is offered
 	}
 	in := time.Duration(-1)
 	l := &k.lanes[laneRenew]
-	if s := k.session; s != nil && s.open && len(k.holds) > 0 && !l.busy && k.trips() {
+	if s := k.session; s != nil && s.open && len(k.holds) > 0 && k.trips() {
 		in = max(l.at-now, 0)
 	}
 	k.carrier.Announce(in)

@@ -67,6 +67,7 @@ func (b *Board) Carry(ctx context.Context, g *call.Gate, limit time.Duration, s 
 		p.Verify = &Verify{s, leases}
 	}
 	beat, put := b.Beat.take(now), b.Status.take(now)
+	b.next.Store(-1) // that of this one; the keeper announces the next when it has heard of this
 	if beat != nil {
 		p.Heartbeat = &beat.Part
 		// Who leaves the fleet must know that no heartbeat is on its way: it is told in time, even if the keeper ends.
