@@ -20,7 +20,7 @@ const tenure = "github.com/tenure-go/tenure/"
 
 func init() {
 	for _, name := range []string{
-		"assigner", "coordinator", "dashboard", "drain", "fencing", "health", "instance", "lease", "memory", "metrics", "registry", "resolver",
+		"assigner", "coordinator", "dashboard", "drain", "fencing", "health", "instance", "lease", "memory", "metrics", "registry", "resolver", "tick",
 		"runner", "status", "storetest", "tenuretest",
 	} {
 		imports[name] = tenure + name

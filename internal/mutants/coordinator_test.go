@@ -16,7 +16,7 @@ func coordinatorMutants() []mutant {
 			{"coordinator/beat.go", "return l.beat.known != 0 && v.Generation == l.beat.known", "return true"},
 		}, "coordinator", "TestViewsThatCannotBeTrue", nil},
 		{"death_noticed_at_the_next_interval", []edit{
-			{"coordinator/beat.go", "b.at = min(b.at, now+v.NextExpiry+time.Millisecond+spread)", "_ = spread"},
+			{"coordinator/beat.go", "spread; at < b.at {", "spread; false && at < b.at {"},
 		}, "coordinator", "TestCrashIsTakenOver", nil},
 		{"hint_during_a_heartbeat_forgotten", []edit{
 			{"coordinator/beat.go", "b.again = true", "b.again = false"},
@@ -27,6 +27,15 @@ func coordinatorMutants() []mutant {
 		{"leaving_untold", []edit{
 			{"coordinator/beat.go", "Leaving: l.leaving}", "Leaving: false}"},
 		}, "coordinator", "TestStopBeatsAsLeaving", []string{"-test.timeout=30s"}},
+		{"heartbeats_wait_for_trips_for_ever", []edit{
+			{"coordinator/ride.go", "now < b.ride.until && l.e.trips", "l.e.trips"},
+			{"coordinator/ride.go", "Within(b.ride.until-now)", "Within(time.Hour)"},
+			{"coordinator/ride.go", "		b.at = b.ride.until\n", "		b.at = now + time.Hour\n"},
+		}, "coordinator", "TestHeartbeatsOfAnotherInterval", nil},
+		{"a_failed_trip_is_repeated_whole", []edit{
+			{"lease/trip.go", "k.carrier != nil && k.lanes[laneRenew].wait == 0", "k.carrier != nil"},
+			{"lease/trip.go", "!l.busy && l.wait == 0", "!l.busy"},
+		}, "coordinator", "TestAPartThatHangs/Verify", nil},
 		{"never_leaves", []edit{
 			{"coordinator/run.go", "	l.leave()\n	close", "	close"},
 		}, "coordinator", "TestStuckWorkerIsReported|TestStopBeatsAsLeaving", nil},
