@@ -23,7 +23,7 @@ func (f tripping) Tick(ctx context.Context, p tick.Parts) tick.Answers {
 	if err := f.before(ctx, "Tick", 0); err != nil {
 		return p.Fail(err)
 	}
-	return tick.Each(ctx, aboard{f.faulty}, p)
+	return tick.Each(ctx, aboard(f), p)
 }
 
 // aboard has the parts of a trip.
