@@ -29,6 +29,7 @@ func simulationMutants() []mutant {
 		sim("empty_view_obeyed", edit{"coordinator/beat.go", "return listed", "return listed || true"}),
 		sim("failing_heartbeats_unnoticed", edit{"coordinator/beat.go", "b.failing = true", "b.failing = false"}),
 		sim("leaving_told_as_draining", edit{"coordinator/beat.go", "Draining: l.e.isDraining(), Leaving: l.leaving}", "Draining: l.e.isDraining() || l.leaving, Leaving: l.leaving}"}),
+		sim("leaves_while_it_waits_for_a_heartbeat", edit{"coordinator/run.go", "	for l.beat.lane.busy {", "	for false {"}),
 		sim("never_leaves", edit{"coordinator/run.go", "	l.leave()\n	close", "	close"}),
 		// Incarnations, one rule each.
 		sim("earlier_incarnation_accepted", edit{"lease/answers.go", "if in.Number < k.incarnation {", "if false {"}),

@@ -129,6 +129,7 @@ func (h *holder) verified(s lease.Session, asked []lease.Lease, v lease.Verifica
 	if p == nil {
 		return
 	}
+	h.in = v.Incarnation.Number // what was answered before this one, and comes after it, proves nothing
 	lost := map[claim]bool{}
 	for _, l := range v.Lost {
 		lost[claim{l.Lease.Key, l.Lease.Token}] = true

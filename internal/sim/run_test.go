@@ -266,7 +266,7 @@ func (w *world) unsettled() (why, where string) {
 // was under way for longer than any call is waited for.
 func (w *world) checkLeft() {
 	view, err := w.server.store.Members(context.Background())
-	if w.failed() || w.s.Twice > 0 {
+	if w.failed() {
 		return
 	}
 	for _, p := range w.all {

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/tenure-go/tenure/coordinator"
@@ -109,17 +108,20 @@ func (s *server) tick(ctx context.Context, p tick.Parts) (a tick.Answers) {
 	return a
 }
 
-// arrives notes that a heartbeat of the process arrives. One may do so after the instance has left, if its sender had
-// waited for it for as long as any call is waited for, and left then: no engine can call it back.
+// arrives notes that a heartbeat of the process arrives, and holds S7: nobody leaves while it waits for one. One that
+// was given up, or a copy of one, may arrive after the instance has left: no engine can call it back.
 func (p *process) arrives(ctx context.Context) {
+	waits := ctx.Err() == nil // it ends when the caller has its answer, or gives up
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.left && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		p.belated = true
+	left := p.left
+	p.belated = p.belated || left && !waits
+	p.mu.Unlock()
+	if left && waits && p.alive() {
+		p.w.fail("S7", "%s has left, and waited for a heartbeat that arrives now", p.id)
 	}
 }
 
-// gaveUp reports whether a heartbeat arrived that the process had given up.
+// gaveUp reports whether a heartbeat arrived after the process had left, which it did not wait for.
 func (p *process) gaveUp() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
