@@ -95,8 +95,8 @@ func TestEndOfATermHasOneOrder(t *testing.T) {
 			t.Errorf("trace %v", got)
 		}
 		equal(t, "trace", got[3:5], []string{"returned", "inactive"})
-		// Run ends then: the key is let go by itself, or with the session.
-		if rest := got[5:]; !slices.Equal(rest, []string{"close"}) && !slices.Equal(rest, []string{"release", "close"}) {
+		// Run ends then: the key is let go by itself, or with the session, which does not wait for a release under way.
+		if rest := got[5:]; !slices.Equal(rest, []string{"close"}) && !slices.Equal(rest, []string{"release", "close"}) && !slices.Equal(rest, []string{"close", "release"}) {
 			t.Errorf("trace %v", got)
 		}
 	})
