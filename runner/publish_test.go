@@ -57,7 +57,8 @@ func TestSteadyStateCostsOneEmptyStatusWriteAndOneRenewalPerInterval(t *testing.
 		puts, renews := store.count("PutStatus"), store.count("Renew")
 		pass(100 * 2 * time.Second)
 		puts, renews = store.count("PutStatus")-puts, store.count("Renew")-renews
-		if puts > 100 || puts < 85 || renews > 112 {
+		// A write rides with a renewal, which jitter may bring early, and costs no trip then; one that goes alone never comes early.
+		if puts > max(renews, 100) || puts < 85 || renews > 112 {
 			t.Errorf("in 100 intervals: %d status writes, %d renewals", puts, renews)
 		}
 		for _, b := range store.batches()[before:] {
