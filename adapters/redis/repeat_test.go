@@ -10,6 +10,7 @@ import (
 	"github.com/tenure-go/tenure/instance"
 	"github.com/tenure-go/tenure/lease"
 	"github.com/tenure-go/tenure/registry"
+	"github.com/tenure-go/tenure/tick"
 )
 
 // The client sends a command again by itself when its connection broke. What grants or extends must
@@ -30,6 +31,10 @@ func TestClientRepeatsNothingThatGrantsOrExtends(t *testing.T) {
 		"renew":     {func() error { return second(s.Renew(ctx, sess)) }, false, 1},
 		"acquire":   {func() error { return second(s.Acquire(ctx, sess, []string{"k"})) }, false, 1},
 		"heartbeat": {func() error { return second(s.Heartbeat(ctx, self, time.Minute, 0)) }, true, 2},
+		// What may be repeated by itself is not where a renewal travels with it.
+		"tick": {func() error {
+			return trip(s.Tick(ctx, tick.Parts{Renew: &tick.Renew{Session: sess}, Heartbeat: &tick.Heartbeat{Self: self, TTL: time.Minute}}))
+		}, false, 1},
 	} {
 		must(t, c.call()) // sends the source once
 		before := link.Scripts()
