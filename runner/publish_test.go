@@ -37,7 +37,9 @@ func states(t *testing.T, store *testStore) map[string]status.State {
 }
 
 // Where the store makes trips the write rides with a renewal, which jitter may bring early, and costs none of its own;
-// one that goes alone never comes early. Failure F10.
+// one that goes alone never comes early.
+//
+// Failure F10.
 func TestSteadyStateCostsOneEmptyStatusWriteAndOneRenewalPerInterval(t *testing.T) {
 	for name, trips := range map[string]bool{"in calls": false, "in trips": true} {
 		t.Run(name, func(t *testing.T) {
