@@ -28,7 +28,7 @@ quick: ## The tests without the race detector; what needs a missing server is sk
 	$(GO) test work
 
 .PHONY: core
-core: ## The core's tests under the race detector, in a random order: 20 seconds on two cores
+core: ## The core's tests under the race detector, in a random order
 	GORACE=$(QUICK_EXIT) $(GO) test -race -shuffle=on -count=1 ./...
 
 .PHONY: fmt
