@@ -92,7 +92,8 @@ type Keeper struct {
 	releases    []pending // oldest first; the first releasing of them are in flight
 	releasing   int
 	lanes       [lanes]lane
-	notices     []func() // for claimants, delivered by the loop once the mutex is free
+	announced   time.Duration // when the next trip leaves, as the carrier was told; or noTrip, or notTold
+	notices     []func()      // for claimants, delivered by the loop once the mutex is free
 }
 
 // session is the keeper's present session. Only deadline is read without the keeper's mutex.
@@ -133,7 +134,7 @@ func NewKeeper(m Manager, owner instance.ID, cfg KeeperConfig) (*Keeper, error) 
 	return &Keeper{
 		manager: m, owner: owner, timing: timing, slice: cfg.VerifySlice,
 		clock: c, line: clock.NewLine(c), observe: splitObservers(cfg.Observers), log: cfg.Logger, hint: cfg.OnChange, carrier: cfg.Carrier,
-		wake: make(chan struct{}, 1), answers: make(chan answer), done: make(chan struct{}),
+		announced: notTold, wake: make(chan struct{}, 1), answers: make(chan answer), done: make(chan struct{}),
 		entries: map[string]*entry{}, ended: map[string]uint64{}, suspect: map[*Hold]struct{}{},
 	}, nil
 }

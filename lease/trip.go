@@ -41,18 +41,35 @@ func (k *Keeper) rotateAt(sent time.Duration) time.Duration {
 	return sent + k.timing.renewMost() + 1
 }
 
-// announce tells when the next trip leaves, for those who would go with it. The mutex is held.
+// announce tells when the next trip leaves, for those who would go with it, whenever that has changed. The mutex is held.
 func (k *Keeper) announce(now time.Duration) {
-	if k.carrier == nil || k.lanes[laneRenew].busy {
+	if k.carrier == nil {
+		return
+	}
+	l := &k.lanes[laneRenew]
+	if l.busy {
+		k.announced = notTold
 		return // a trip that is due is announced until it has taken along what is offered
 	}
-	in := time.Duration(-1)
-	l := &k.lanes[laneRenew]
+	at := noTrip
 	if s := k.session; s != nil && s.open && len(k.holds) > 0 && k.trips() {
-		in = max(l.at-now, 0)
+		at = l.at
 	}
-	k.carrier.Announce(in)
+	if at == k.announced {
+		return
+	}
+	k.announced = at
+	if at != noTrip {
+		at = max(at-now, 0)
+	}
+	k.carrier.Announce(at)
 }
+
+// What was announced, where it is no time: nothing as yet, or that no trip leaves for all that is known.
+const (
+	notTold time.Duration = -2
+	noTrip  time.Duration = -1
+)
 
 // carry makes a trip. The answers of its parts are as of calls of their own.
 func (k *Keeper) carry(ctx context.Context, r request) {
